@@ -14,7 +14,7 @@ struct choosing {
 	const struct kl_sound *sound;
 };
 
-/* Return true if the condition of the map holds at the point, and those of the probe. */
+/* Return true if the condition of the map and those of the probe hold at the point. */
 static bool is_useful(const struct choosing *choosing, const struct kl_when_point *point)
 {
 	const struct kl_when *when = choosing->when;
@@ -37,7 +37,7 @@ static bool guard_holds(const struct kl_dispatch_guard *guard, const struct kl_d
 				dims->v[guard->dim] >= guard->least;
 }
 
-/* Check that the guard excludes every failure, and not every point with a gain. */
+/* Return true if the guard excludes all failures and leaves a point at which b is faster. */
 static bool does_guard(const struct kl_dispatch_guard *guard, const struct choosing *choosing)
 {
 	const struct kl_when *when = choosing->when;
@@ -66,7 +66,9 @@ static int64_t largest_failure(const struct choosing *choosing, size_t dim)
 	return largest;
 }
 
-/* Return the smallest size of a dim above that of every failure at which a point passes; 0: none. */
+/*
+ * Return the smallest size of a dim above that of every failure at which a point passes; 0 if none.
+ */
 static int64_t least_pass(const struct choosing *choosing, size_t dim)
 {
 	const struct kl_when *when = choosing->when;
@@ -82,7 +84,10 @@ static int64_t least_pass(const struct choosing *choosing, size_t dim)
 	return least;
 }
 
-/* Find the weakest guard: a multiple of the smallest power of two, else a least size. */
+/*
+ * Find the weakest guard: a dim must be a multiple of the smallest power of two or, if no power
+ * suffices, have a least size.
+ */
 static bool find_guard(struct kl_dispatch_guard *out, const struct choosing *choosing)
 {
 	const struct kl_when *when = choosing->when;

@@ -10,36 +10,36 @@
  *
  * The header has one static inline function, <kernel>_dispatch, which returns <KERNEL>_DISPATCH_A
  * or <KERNEL>_DISPATCH_B, and a comment with the rule, its measured interval and the ids of the
- * events that it rests on. It is valid C11 and C++11. B is chosen only inside the contract's domain,
- * where the condition of the map holds, and where the conditions hold under which a probe found b
- * right (sound.h); A is chosen in all other cases, ties included. Where such a condition is about
- * the address of a tensor, the function has a parameter for it. If b fails at a point of the map
- * where all these hold, a further condition must exclude all failures; if none does, or if the probe
- * found failures in the domain that no size explains, B is never chosen.
+ * events that it rests on. It is valid C11 and C++11. B is chosen only inside the contract's
+ * domain, where the condition of the map holds, and where the conditions hold under which a probe
+ * found b right (sound.h); A is chosen in all other cases, ties included. Where such a condition is
+ * about the address of a tensor, the function has a parameter for it. If b fails at a point of the
+ * map where all these hold, a further condition must exclude all failures; if none does, or if the
+ * probe found failures in the domain that no size explains, B is never chosen.
  */
 
 /* A condition on one dim that excludes the points at which b fails. */
 struct kl_dispatch_guard {
 	bool there;
 	size_t dim;
-	int64_t divisor; /* the dim is a multiple of it; 0: the dim is at least `least` */
+	int64_t divisor; /* the dim is a multiple of it; 0 if the dim is at least `least` */
 	int64_t least;
 	size_t failures; /* points that it excludes */
 };
 
 struct kl_dispatch {
-	bool some; /* false: B is never chosen; `why` has the reason */
+	bool some; /* true if B is chosen somewhere; else `why` has the reason why not */
 	struct kl_dispatch_guard guard;
 	const char *why;
 	const struct kl_sound *sound; /* borrowed */
-	/* points at which B is chosen; those of them at which b is faster, and at which it is not */
+	/* number of points where B is chosen, and of those where b is faster and where it is not */
 	size_t chosen, gains, others;
 	struct kl_ratio ratio; /* geometric mean over them; least lower and greatest upper bound */
 };
 
 /**
- * Fit `useful` of the map again, without the points that a condition of the probe excludes: where b
- * is not right, its speed says nothing.
+ * Fit `useful` of the map again, without the points that a condition of the probe excludes, because
+ * the speed of b does not matter where b is wrong.
  */
 void kl_dispatch_fit(struct kl_when *when, const struct kl_sound *sound);
 /** Choose by the map and by what probes found, which the rule borrows. */

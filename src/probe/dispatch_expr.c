@@ -90,7 +90,7 @@ static void push_expr(struct kl_strvec *out, const struct kl_expr *expr,
 	kl_strvec_push(out, text.ptr);
 }
 
-/* List the factors of a quantity: products can be too large for an integer. */
+/* List the factors of a quantity, whose product can be too large for an integer. */
 static void list_factors(struct kl_strvec *out, const struct kl_sound *sound, size_t at)
 {
 	const struct kl_quantity *quantity = &sound->quantities.v[at];
@@ -197,7 +197,7 @@ void kl_dispatch_write_clause(struct kl_buf *out, const struct kl_sound *sound, 
 				   clause->atom[k].bound);
 		}
 		return;
-	case KL_FIT_ZERO: /* no call can tell: kl_sound_never() */
+	case KL_FIT_ZERO: /* a caller cannot test this (kl_sound_never()) */
 		kl_buf_adds(out, "1");
 		return;
 	}

@@ -9,7 +9,7 @@
 #include "retrieve/constants.h"
 #include "text/yaml.h"
 
-#define HELD_SEED 15 /* the same halves in every run */
+#define HELD_SEED 15 /* a fixed seed, so that every run makes the same halves */
 
 const char *const kl_probe_finding_state_names[] = {
 	[KL_PROBE_FINDING_WITNESSED] = "witnessed",
@@ -49,8 +49,8 @@ static void find_varied(bool *varied, const struct kl_probing *probe, size_t i)
 }
 
 /*
- * The address that the gate chooses follows from the sizes. So it says nothing about a step unless
- * the address was also changed by itself.
+ * Set the addresses of tensors to the same value if no point changed them by themselves. The gate
+ * chooses addresses by the sizes, so such addresses say nothing about the step.
  */
 static void forget_addresses(int64_t *value, const struct kl_quantities *quantities,
 			     const bool *varied)
@@ -220,7 +220,7 @@ static void list_unexplained(struct kl_probe_findings *out, const struct kl_prob
 
 /* --- stated clauses --------------------------------------------------------------------------- */
 
-/* Everything that is needed to hold a clause against the points. */
+/* Everything that is needed to compare a clause with the points. */
 struct asking {
 	const struct kl_fit *fit;
 	const struct kl_fit_table *table;
@@ -250,8 +250,8 @@ static bool is_true_somewhere(const enum kl_truth *truth, size_t n)
 }
 
 /*
- * Return the first measured clause that is false only where the stated clause is false; NULL: there is
- * none, or the stated clause is true nowhere, which says nothing.
+ * Return the first measured clause that is false only where the stated clause is false; NULL if
+ * there is none, or the stated clause is true nowhere, which says nothing.
  */
 static const struct kl_fit_clause *implied_clause(const struct asking *asking,
 						  const enum kl_truth *truth)
@@ -268,7 +268,7 @@ static const struct kl_fit_clause *implied_clause(const struct asking *asking,
 	return NULL;
 }
 
-/* Count the rows, and remember one of each kind. */
+/* Count the rows of each kind and remember one of each. */
 static bool count_rows(struct kl_probe_finding *finding, const struct asking *asking,
 		       const enum kl_truth *truth)
 {

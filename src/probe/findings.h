@@ -8,18 +8,18 @@
 #include "probe/step_facts.h"
 
 /*
- * findings - what the points of a probe say about one step K_{i-1} -> K_i: the conditions under
- * which K_i is right where K_{i-1} is.
+ * findings - finds, from the points of a probe, the conditions under which the step K_{i-1} -> K_i
+ * keeps the kernel right.
  *
  * Only points where K_{i-1} passes and K_i was tested count. The measured clauses are those that
  * separate the points where K_i fails from those where it passes (fit.h). Then the clauses that the
- * contract's domain, the launch plan or a card state are held against the points.
+ * contract's domain, the launch plan or a card states are compared with the points.
  */
 enum kl_probe_finding_state {
-	/* a pair of points: K_i fails where the clause is false, and passes where it is true */
+	/* there are two points: K_i fails where the clause is false and passes where it is true */
 	KL_PROBE_FINDING_WITNESSED,
-	KL_PROBE_FINDING_STRONGER,   /* it implies a measured clause, which is enough */
-	KL_PROBE_FINDING_NOT_NEEDED, /* K_i also passes where it is false */
+	KL_PROBE_FINDING_STRONGER,   /* the clause implies a measured clause, which suffices */
+	KL_PROBE_FINDING_NOT_NEEDED, /* K_i also passes where the clause is false */
 	KL_PROBE_FINDING_NOT_TESTED,
 };
 extern const char *const kl_probe_finding_state_names[];
@@ -34,12 +34,14 @@ struct kl_probe_finding {
 	size_t fails;  /* number of points where the clause is false and K_i fails */
 	size_t passes; /* ... where it is true and K_i passes */
 	size_t free;   /* ... where it is false and K_i passes */
-	/* indices of points: the pair, or for KL_PROBE_FINDING_NOT_NEEDED a point where it is false */
+	/*
+	 * indices of points: the pair, or for KL_PROBE_FINDING_NOT_NEEDED a point where it is false
+	 */
 	size_t fail_point, pass_point;
-	char *why; /* of a clause that is not tested, or stronger than needed; or NULL */
+	char *why; /* why the clause is not tested or stronger than needed; or NULL */
 };
 
-/* A clause that is held against the points. */
+/* A stated clause that is compared with the points. */
 struct kl_probe_finding_question {
 	const char *text, *source; /* borrowed */
 };
@@ -67,7 +69,10 @@ struct kl_probe_findings {
 	size_t drawn, drawn_right, drawn_fails;
 };
 
-/** Learn about the step from state i-1 to state i. `question` has `n` clauses to ask. */
+/**
+ * Make the findings about the step from state i-1 to state i. `question` has the `n` stated clauses
+ * to compare with the points. The caller releases *out.
+ */
 void kl_probe_findings_make(struct kl_probe_findings *out, const struct kl_probing *probe, size_t i,
 			    const struct kl_probe_finding_question *question, size_t n);
 void kl_probe_findings_release(struct kl_probe_findings *findings);

@@ -31,13 +31,16 @@ static bool is_used(const struct search *search, size_t row)
 	return !search->use || search->use[row];
 }
 
-/* Return true if the clause is about an address that not every call of the row had to have. */
+/*
+ * Return true if the clause is about an address and the row is loose: then a pass there does not
+ * refute the clause.
+ */
 static bool is_loose(const struct search *search, const struct kl_fit_clause *clause, size_t row)
 {
 	return search->table->loose[row] && search->table->kind[clause->quantity] == KL_FIT_ALIGN;
 }
 
-/* Return the number of open rows where the clause is false; 0 if a passing row refutes it. */
+/* Return the number of open rows where the clause is false, or 0 if a passing row refutes it. */
 static size_t count_false(const struct search *search, const struct kl_fit_clause *clause)
 {
 	size_t n = 0;
@@ -75,9 +78,9 @@ static bool is_same_point(const struct kl_fit_table *table, size_t left, size_t 
 }
 
 /*
- * Return true if a change of the address alone shows the clause: at one point the kernel fails where
- * the clause is false and passes where it is true. A size decides which addresses the gate chooses,
- * so that without such a pair a clause about an address can be one about sizes in disguise.
+ * Return true if two rows differ only in addresses and show the clause: the kernel fails at the one
+ * where the clause is false and passes at the other. The sizes of a point determine the addresses
+ * that the gate chooses. So without such a pair, a clause about an address may be about sizes.
  */
 static bool has_own_pair(const struct search *search, const struct kl_fit_clause *clause)
 {
@@ -145,8 +148,8 @@ static void try_bounds(struct search *search, size_t quantity)
 }
 
 /*
- * A remainder that counts only from some size on: from the least value where the kernel fails,
- * since a kernel can treat small sizes in another way.
+ * Try a clause about a remainder that counts only from some size on, because a kernel can treat
+ * small sizes in another way. It counts from the least value at which the kernel fails.
  */
 static void try_tail(struct search *search, size_t quantity, int64_t divisor)
 {
@@ -319,7 +322,7 @@ static void drop_chance(struct kl_fit *fit, const struct search *search)
 
 /* --- alternatives ----------------------------------------------------------------------------- */
 
-/* The search for alternatives that are false at all unexplained failures. */
+/* State of the search for alternatives that are false at all unexplained failures. */
 struct alternatives {
 	const struct search *search; /* its open rows are the unexplained failures */
 	bool *bare;                  /* passing rows where no alternative is true yet */
@@ -415,7 +418,9 @@ static void add_alternatives(struct kl_fit *out, struct search *search)
 
 /* --- witnesses -------------------------------------------------------------------------------- */
 
-/* Count the quantities in which two rows differ; sizes in bytes only follow from others. */
+/*
+ * Count the quantities in which two rows differ, without sizes in bytes, which follow from extents.
+ */
 static size_t distance_of(const struct kl_fit_table *table, size_t left, size_t right)
 {
 	size_t n = 0;
@@ -462,7 +467,7 @@ static void find_pair(struct kl_fit *fit, const struct search *search, size_t i)
 	}
 }
 
-/* Find a clause of another quantity that is true at the same rows. */
+/* Find a clause about another quantity that is true at the same rows. */
 static void find_same(struct kl_fit_clause *clause, const struct search *search)
 {
 	const struct kl_fit_table *table = search->table;
@@ -504,7 +509,7 @@ static void find_fit(struct kl_fit *out, const struct kl_fit_table *table, const
 	*out = (struct kl_fit){ .n = 0 };
 	search.open = kl_calloc(table->n + 1, sizeof(*search.open));
 	count_rows(out, &search);
-	/* without a passing row any clause would do, and none would have a witness */
+	/* Without a passing row, every clause would separate the rows, and none has a witness. */
 	while (out->passes && find_next(&search))
 		add_clause(out, &search);
 	drop_spare(out, &search);

@@ -33,8 +33,8 @@ enum kl_fit_kind {
 	KL_FIT_EXTENT, /* an extent, which can also be compared with other extents */
 	KL_FIT_BYTES,  /* a size that follows from extents: a pitch, a number of elements */
 	/*
-	 * a power of two that divides an address: only remainders are sought, which a pair of rows must
-	 * show that are the same but for addresses
+	 * a power of two that divides an address; only remainders are sought, and each must be
+	 * shown by two rows that differ only in addresses
 	 */
 	KL_FIT_ALIGN,
 	KL_FIT_FLAG, /* 1 or 0; `name` is the condition under which it is 0 */
@@ -48,8 +48,8 @@ struct kl_fit_table {
 	int64_t *value; /* name.n values for each row */
 	bool *pass;
 	/*
-	 * the row's quantities of kind KL_FIT_ALIGN are the least of several calls, some of which may
-	 * not have been made: a pass there does not refute a clause
+	 * loose[row] is true if the row's quantities of kind KL_FIT_ALIGN are the least of several
+	 * calls, of which some may not have been made; then a pass there does not refute a clause
 	 */
 	bool *loose;
 	size_t n, kind_alloc, value_alloc, pass_alloc, loose_alloc;
@@ -93,7 +93,8 @@ struct kl_fit_clause {
 	size_t passes; /* number of passing rows where it is true */
 	/*
 	 * rows that witness the clause: the kernel fails at the first, where this clause alone is
-	 * false if there is such a row, and passes at the other, which differs as little as possible
+	 * false if there is such a row, and passes at the other, which differs as little as
+	 * possible
 	 */
 	size_t fail_row, pass_row;
 };
@@ -105,16 +106,21 @@ struct kl_fit {
 	size_t unexplained;   /* number of failing rows where no clause is false */
 };
 
-/** Find a condition. `use` has an element for each row, false for rows to ignore; NULL: use all. */
+/**
+ * Find a condition. `use` has an element for each row, false for rows to ignore; NULL to use all.
+ */
 void kl_fit_find(struct kl_fit *out, const struct kl_fit_table *table, const bool *use);
-/** Like kl_fit_find(), but keep clauses that chance can explain, to see what more points are for. */
+/**
+ * Do the same as kl_fit_find(), but keep clauses that chance can explain, so that more points can
+ * be added to decide whether they hold.
+ */
 void kl_fit_draft(struct kl_fit *out, const struct kl_fit_table *table);
 void kl_fit_release(struct kl_fit *fit);
 /** Return true if all clauses are true at the row. */
 bool kl_fit_predicts(const struct kl_fit *fit, const struct kl_fit_table *table, size_t row);
 /**
- * Return true if the kernel is expected to pass at a row: all clauses are true there, and it passed
- * at some row at all.
+ * Return true if the kernel is expected to pass at a row, that is, if all clauses are true at the
+ * row and the kernel passed at some row.
  */
 bool kl_fit_expects(const struct kl_fit *fit, const struct kl_fit_table *table, size_t row);
 /** Return true if the clause is true at the row. */

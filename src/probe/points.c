@@ -10,13 +10,13 @@
 #include "base/error.h"
 #include "probe/points_parts.h"
 
-#define MAX_BYTES ((int64_t)32 << 20)  /* of a point's tensors */
-#define MAX_VOLUME ((double)(1 << 24)) /* product of a point's dims */
-#define MAX_VALUE 4096                 /* of a dim that is changed */
+#define MAX_BYTES ((int64_t)32 << 20)  /* most bytes of a point's tensors */
+#define MAX_VOLUME ((double)(1 << 24)) /* greatest product of a point's dims */
+#define MAX_VALUE 4096                 /* greatest value of a dim that is changed */
 #define BASES 3                        /* points of the contract that others are made from */
 #define ROUND_SIZE 96                  /* a multiple of most tiles */
 #define PAIR_VALUES 8                  /* values of each dim in a pair */
-#define GRID_TRIES 16                  /* points of a grid that are looked at for each one taken */
+#define GRID_TRIES 16                  /* for each point to take, look at this many of a grid */
 
 const char *const kl_probe_value_names[] = { "plain", "denormal", "inf", "nan", NULL };
 
@@ -69,7 +69,7 @@ static double volume_of(const struct kl_dims *dims)
 	return volume;
 }
 
-/* Return the bytes of a point's tensors; -1: the contract has no such point. */
+/* Return the bytes of a point's tensors; -1 if the contract has no such point. */
 static int64_t bytes_of(const struct kl_contract *contract, const struct kl_dims *dims)
 {
 	int64_t bytes = -1;
@@ -210,8 +210,9 @@ static size_t choose_bases(struct kl_dims base[BASES], const struct kl_contract 
 }
 
 /*
- * Make a point whose sizes are multiples of most tiles: a kernel that is right only for whole tiles
- * of several dims fails wherever one dim is changed at the other points. Dims of size 1 keep it.
+ * Make a point whose sizes are multiples of most tile sizes; dims of size 1 stay 1. A kernel that
+ * is right only for whole tiles in several dims fails at the points made from the other bases,
+ * whichever dim is changed there.
  */
 static bool make_round(struct kl_dims *out, const struct kl_dims *base,
 		       const struct kl_contract *contract)
@@ -293,7 +294,10 @@ static void add_pairs(struct kl_probe_points *out, const struct plan *plan, size
 	}
 }
 
-/* Add points at which one tensor lies at such and such multiples, the others where all is well. */
+/*
+ * Add points at which the address of one tensor is a multiple of a small power of two, while the
+ * addresses of all other tensors suit every kernel.
+ */
 static void add_addresses(struct kl_probe_points *out, const struct plan *plan, size_t tensor)
 {
 	static const int64_t bases[] = { 1, 2, 4, 16, 32, 8, 64, 128 };
@@ -302,7 +306,7 @@ static void add_addresses(struct kl_probe_points *out, const struct plan *plan, 
 
 	if (!kl_probe_has_address(contract, tensor))
 		return;
-	/* at the median of the contract's points, and at the point of whole tiles */
+	/* use only two bases: the median of the contract's points and the point of whole tiles */
 	for (size_t base = 0; base<plan->nbase; base += plan->nbase> 1 ? plan->nbase - 1 : 1)
 		for (size_t i = 0; i < KL_ARRAY_SIZE(bases); i++)
 			if (bases[i] >= least)
@@ -360,7 +364,9 @@ static uint64_t grid_step(uint64_t count)
 	return step ? step : 1;
 }
 
-/* Add the grid's point number `at`, whose dims that the grid does not name are those of the base. */
+/*
+ * Add the grid's point number `at`, whose dims that the grid does not name are those of the base.
+ */
 static void add_grid_point(struct kl_probe_points *out, const struct plan *plan, uint64_t at)
 {
 	const struct kl_probe_points_of *of = plan->of;

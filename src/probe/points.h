@@ -16,8 +16,8 @@
  * remainder and no equality, such as `k <= cols`, come last, since the oracle can seldom judge
  * them. A grid of the user replaces the list of values of each axis that it names.
  *
- * A point is left out if its tensors have too many bytes, if the product of its dims is too large, or
- * if there are too many points. Those left out are counted.
+ * A point is left out if its tensors have too many bytes, if the product of its dims is too large,
+ * or if there are too many points. Those left out are counted.
  */
 #define KL_PROBE_MOST 4096 /* most points of a probe */
 
@@ -41,8 +41,8 @@ struct kl_probe_point {
 	 */
 	int64_t base;
 	size_t tensor;
-	int64_t repeat; /* 1: judged a second time, to compare the answers; such a point is in no list */
-	bool outside; /* the contract's domain does not promise the point */
+	int64_t repeat; /* 1 if judged a second time to compare answers; never 1 in a list */
+	bool outside;   /* the contract's domain does not promise the point */
 };
 
 /* The values of one axis of a user's grid. */
@@ -55,7 +55,7 @@ struct kl_probe_axis {
 struct kl_probe_points {
 	struct kl_probe_point *v;
 	size_t n, alloc;
-	double total; /* number of points before any limit; a grid can have more than fit a size_t */
+	double total; /* number of points before any limit; can be beyond the range of size_t */
 	size_t large; /* number of points left out because of their bytes or volume */
 };
 
@@ -65,10 +65,10 @@ struct kl_probe_points_of {
 	size_t nconstant;
 	const struct kl_probe_axis *axis; /* the user's grid */
 	size_t naxis;
-	size_t most; /* 0: KL_PROBE_MOST */
+	size_t most; /* 0 for KL_PROBE_MOST */
 };
 
-/** List the points. KL_EUSAGE: the grid names an axis that the contract does not have. */
+/** List the points. Return KL_EUSAGE if the grid names an axis that the contract does not have. */
 int kl_probe_points_make(struct kl_probe_points *out, const struct kl_probe_points_of *of);
 void kl_probe_points_release(struct kl_probe_points *points);
 /**
@@ -90,8 +90,8 @@ size_t kl_probe_points_draw(struct kl_probe_points *points, const struct kl_cont
 bool kl_probe_points_promising(const struct kl_contract *contract, const struct kl_dims *dims);
 
 /**
- * Parse an axis: "m=1,2,3", "m=1..64", "m=8..512:8", "values=plain,nan". KL_EUSAGE: the text has
- * another form, a value is below 1, or there are more than KL_PROBE_MOST values.
+ * Parse an axis: "m=1,2,3", "m=1..64", "m=8..512:8", "values=plain,nan". Return KL_EUSAGE if the
+ * text has another form, a value is below 1, or there are more than KL_PROBE_MOST values.
  */
 int kl_probe_axis_parse(struct kl_probe_axis *out, const char *text);
 void kl_probe_axis_release(struct kl_probe_axis *axis);
@@ -101,7 +101,7 @@ void kl_probe_axis_release(struct kl_probe_axis *axis);
  * the gate chooses the addresses.
  */
 char *kl_probe_point_base(const struct kl_contract *contract, const struct kl_probe_point *point);
-/** Return true if a probe can choose where this argument lies: a tensor of a kernel in C. */
+/** Return true if a probe can choose the address of this argument, a tensor of a kernel in C. */
 bool kl_probe_has_address(const struct kl_contract *contract, size_t arg);
 
 /** Describe a point: "rows = 1, cols = 5", with ", values = nan" if it is not plain, and

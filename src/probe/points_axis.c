@@ -87,7 +87,7 @@ int kl_probe_axis_parse(struct kl_probe_axis *out, const char *text)
 
 /* --- what an axis names ----------------------------------------------------------------------- */
 
-/* Return the index of the tensor whose address the axis "align(x)" varies; -1: another axis. */
+/* Return the index of the tensor whose address the axis "align(x)" varies; -1 for another axis. */
 static int tensor_of(const struct kl_contract *contract, const char *name)
 {
 	size_t len = strlen(name);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* points_draw - draws points that a condition was not fitted to */
+/* points_draw - draws the random points by which a fitted condition is checked */
 #include "base/rng.h"
 #include "probe/points.h"
 
-#define DRAW_MOST 512   /* of a dim */
-#define DRAW_SMALL 64   /* of a dim in a third of the draws */
-#define DRAW_ADDRESS 8  /* one point in so many also has an address of its own */
-#define DRAW_HIGHEST 6  /* 2^6: greatest power of two of a drawn address */
-#define DRAWS_A_POINT 8 /* draws that are tried for each point */
+#define DRAW_MOST 512   /* greatest value of a dim */
+#define DRAW_SMALL 64   /* greatest value of a dim in a third of the draws */
+#define DRAW_ADDRESS 8  /* for one point in this many, the address of a tensor is drawn, too */
+#define DRAW_HIGHEST 6  /* 2^6 is the greatest power of two that a drawn address is made for */
+#define DRAWS_A_POINT 8 /* for each point, try at most this many draws */
 
-/* Draw an extent: small, any, or an odd multiple of a power of two. */
+/* Draw an extent, which is a small number, any number, or an odd multiple of a power of two. */
 static int64_t draw_extent(struct kl_rng *rng)
 {
 	uint64_t power = (uint64_t)1 << (1 + kl_rng_below(rng, 7));

@@ -7,7 +7,7 @@
 /* points_parts - what an axis of a user's grid means for a contract. Inside src/probe only. */
 struct kl_probe_axis_of {
 	enum {
-		KL_PROBE_AXIS_NONE, /* the contract has nothing of this name */
+		KL_PROBE_AXIS_NONE, /* the contract has no dim or tensor of this name */
 		KL_PROBE_AXIS_DIM,
 		KL_PROBE_AXIS_VALUES,
 		KL_PROBE_AXIS_ALIGN,
@@ -15,7 +15,10 @@ struct kl_probe_axis_of {
 	size_t at; /* index of the dim, or of the argument */
 };
 struct kl_probe_axis_of kl_probe_axis_find(const struct kl_contract *contract, const char *name);
-/** KL_EUSAGE: an axis names what the contract does not have, or has values that cannot be. */
+/**
+ * Check the axes of the grid. Return KL_EUSAGE if an axis names what the contract does not have, or
+ * has values that cannot be.
+ */
 int kl_probe_axes_check(const struct kl_probe_points_of *of);
 
 #endif

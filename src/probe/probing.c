@@ -14,13 +14,14 @@
 #define MAX_CONSTANTS 24
 #define REFINE_EVERY 8 /* points */
 /*
- * points between a pass and a failure in one wave: results from elsewhere cost a journey, and two waves
- * of seven points find a bound among 64 values, where halving takes six
+ * If the runner judges elsewhere, add this many points between a pass and a failure at once,
+ * because each wave takes long. Two waves of seven points find a bound among 64 values; halving the
+ * interval would take six waves.
  */
 #define BETWEEN_ELSEWHERE 7
-#define REPEATS 3      /* points at which a state is judged twice */
-#define REPEAT_AT 15   /* when so many points were judged */
-#define DRAW_SEED 1526 /* the same drawn points in every run */
+#define REPEATS 3      /* number of points at which a state is judged twice */
+#define REPEAT_AT 15   /* judge them again after this many points */
+#define DRAW_SEED 1526 /* a fixed seed, so that every run draws the same points */
 
 void kl_probing_release(struct kl_probing *probe)
 {
@@ -78,8 +79,9 @@ static bool refines(const struct kl_probing_run *run)
 }
 
 /*
- * Add points between a pass and a failure, and judge them for the two states of their step. While
- * results are missing, nothing is added: it would depend on which of them came first.
+ * For each step, add points between a point that passes and one that fails, and judge them for the
+ * two states of the step. Do nothing while a runner still owes results: the points that are added
+ * would otherwise depend on which results came first.
  */
 static int refine_steps(struct kl_probing_run *run)
 {
@@ -109,7 +111,10 @@ static void count_left(struct kl_probing *probe, size_t listed)
 			}
 }
 
-/* Judge a state once more at a few points where it passes: does it give the same bits? */
+/*
+ * Judge a state once more at a few points where it passes, to find out whether it gives the same
+ * bits in every call.
+ */
 static int repeat_state(struct kl_probing_run *run, size_t state)
 {
 	struct kl_probe_state *of = &run->out->state[state];
@@ -149,7 +154,7 @@ static int repeat_states(struct kl_probing_run *run)
 	return err;
 }
 
-/* Draw points that take no part in the conditions, and judge them. */
+/* Draw points and judge them. No condition is fitted to these points. */
 static int ask_drawn(struct kl_probing_run *run)
 {
 	struct kl_probing *out = run->out;
@@ -181,7 +186,7 @@ static int ask_points(struct kl_probing_run *run)
 		if (!err && kl_proc_interrupted())
 			err = kl_error(KL_EINTR, "interrupted");
 	}
-	/* the points that another process was judging */
+	/* Now also wait for the points that another process was judging. */
 	run->patient = true;
 	for (size_t point = 0; point < listed && !err; point++)
 		err = ask_point(run, point, 0, run->out->n);
@@ -275,7 +280,10 @@ int kl_probing_gate(struct kl_gate **out, const struct kl_probing_opts *opts)
 			    });
 }
 
-/* Without a segment the events stay in the log, where the next run finds them. */
+/*
+ * Put the events into a segment. If this fails, they stay in the log, where the next run finds
+ * them.
+ */
 static int seal_events(struct kl_probing *out)
 {
 	int err = 0;

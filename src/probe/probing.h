@@ -30,10 +30,10 @@ enum kl_probe_end { KL_PROBE_UNTESTED, KL_PROBE_PASSES, KL_PROBE_FAILS };
 /* One state at one point. */
 struct kl_probe_side {
 	enum kl_probe_end end;
-	bool asked;      /* false: the probe ended before, or did not want to know */
+	bool asked;      /* false if the probe ended before the point or left it out */
 	bool waits;      /* a job was made for it, but there is no result yet */
 	char class_[24]; /* class of the failure */
-	/* borrowed from the store; NULL: none is stored */
+	/* borrowed from the store; NULL if none is stored */
 	const struct kl_event *event;
 	char *why;     /* message of a failure, or why the point is not tested; or NULL */
 	int64_t bands; /* number of inputs with special values */
@@ -45,8 +45,8 @@ struct kl_probe_state {
 	struct kl_probe_side *side;               /* for each point */
 	/* points that were judged twice, and those of them where both answers have the same bits */
 	size_t repeated, repeat_same;
-	bool uncompiled;    /* it does not compile on this platform, so one point says all */
-	size_t repeat_next; /* point to look at next for that */
+	bool uncompiled;    /* the state does not compile here, so one point decides all points */
+	size_t repeat_next; /* next point that may be judged a second time */
 };
 
 struct kl_probing {
@@ -60,10 +60,13 @@ struct kl_probing {
 	size_t added;                  /* points that were added between a pass and a failure */
 	size_t left;    /* points that there was no time for, or no room in the bundle */
 	size_t waiting; /* results that come from elsewhere */
-	/* from this index on, points are drawn: no condition is fitted to them; SIZE_MAX: none */
+	/*
+	 * from this index on, points are drawn: no condition is fitted to them; SIZE_MAX if there
+	 * is none
+	 */
 	size_t drawn;
 	bool interrupted;  /* by the user */
-	char platform[32]; /* on which was judged; "": not known */
+	char platform[32]; /* platform on which the points were judged; "" if not known */
 	/* why the gate cannot judge any more, for example because there is no device; or NULL */
 	char *stopped;
 };
@@ -73,13 +76,13 @@ struct kl_probing_opts {
 	const struct kl_taxonomy *tax;
 	struct kl_progress *progress;
 	const char *jail, *platform; /* as in struct kl_gate_opts */
-	int64_t ms;                  /* time limit; 0: judge nothing new; below 0: none */
+	int64_t ms;                  /* time limit; 0 to judge nothing new; below 0 for no limit */
 	const struct kl_probe_axis *axis;
 	size_t naxis;
-	size_t most; /* most points to begin with; 0: KL_PROBE_MOST */
-	/* then draw so many points more, to check the conditions by them; half of the time is for these */
+	size_t most; /* most points to begin with; 0 for KL_PROBE_MOST */
+	/* number of points to draw afterwards to check the conditions; they get half of the time */
 	size_t check;
-	/* instead of a list, take the points at which every state was judged before; judge none */
+	/* take the points at which every state was judged before, and judge none */
 	bool stored;
 	bool dry; /* list the points, but judge nothing */
 };
@@ -88,9 +91,10 @@ struct kl_probing_opts {
 int kl_probing_gate(struct kl_gate **out, const struct kl_probing_opts *opts);
 
 /**
- * Judge states at points. `state` has the surfaces, which must have the same dims and arguments, the
- * older ones first. KL_EUSAGE: they do not, or the grid is not for this contract. If the time is up
- * or the user interrupts, the result is what is known so far. `gate` can be NULL for a dry run.
+ * Judge states at points. `state` has the surfaces, which must have the same dims and arguments,
+ * the older ones first. Return KL_EUSAGE if these differ, or if the grid is not for this contract.
+ * If the time is up or the user interrupts, the result is what is known so far. `gate` can be NULL
+ * for a dry run.
  */
 int kl_probing_run(struct kl_probing *out, struct kl_gate *gate,
 		   const struct kl_surface *const *state, size_t n,

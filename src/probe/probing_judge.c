@@ -53,8 +53,8 @@ static json_t *point_json(const struct kl_probing_run *run, const struct kl_cont
 }
 
 /*
- * Run the gate, and store the event. *out is owned by the caller; NULL: the job waits to be judged
- * elsewhere, and the event comes with its result.
+ * Run the gate, and store the event. *out is owned by the caller; NULL if the job waits to be
+ * judged elsewhere, and the event comes with its result.
  */
 static int run_gate(struct kl_event **out, struct kl_probing_run *run,
 		    const struct kl_surface *wide, const struct kl_probe_point *point,
@@ -132,7 +132,7 @@ int kl_probing_judge(struct kl_probe_side *side, struct kl_probing_run *run, siz
 	if (err < 0 && err != KL_ENOTFOUND)
 		return err;
 	kl_error_clear();
-	/* without time left go on with what is stored */
+	/* If no time is left, use only stored results. */
 	side->waits = false;
 	if (err == KL_ENOTFOUND && !is_over(run) &&
 	    (err = judge_claimed(&side->waits, &event, &kept, run, wide, point, &key)) < 0)
@@ -142,7 +142,7 @@ int kl_probing_judge(struct kl_probe_side *side, struct kl_probing_run *run, siz
 	run->out->kept += kept != NULL;
 	free(side->why);
 	take_event(side, kept ? kept : event);
-	/* the store keeps the event, if it decides the point */
+	/* The store keeps only events that decide their point for good. */
 	side->event = kept ? kept : kl_probe_store_is_final(event) ? event : NULL;
 	return 0;
 }
@@ -164,9 +164,9 @@ static int check_class(struct kl_probe_side *side, struct kl_probing_run *run, s
 	run->patient = true;
 	err = kl_probing_judge(&other, run, state, &plain);
 	run->patient = patient;
-	run->out->kept = kept; /* most often the plain point is one of the list */
+	run->out->kept = kept; /* do not count the plain point: most often it is in the list */
 	if (!err && !other.asked) {
-		/* the time is up: without the plain point nothing is known of this one */
+		/* The time is up. Without the plain point this one cannot be decided. */
 		free(side->why);
 		*side = (struct kl_probe_side){ .asked = false };
 	} else if (!err && other.end == KL_PROBE_PASSES && side->bands <= other.bands) {

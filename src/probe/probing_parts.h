@@ -9,14 +9,14 @@ struct kl_probing_run {
 	struct kl_probing *out;
 	const struct kl_probing_opts *o;
 	struct kl_gate *gate;
-	int64_t until; /* clock, in ns: judge no further point of the list after it */
-	int64_t end;   /* ... and none at all */
-	bool patient; /* wait for points that another process judges; false: leave them for later */
+	int64_t until; /* time of kl_clock_ns() after which no more points of the list are judged */
+	int64_t end;   /* time of kl_clock_ns() after which no more points are judged at all */
+	bool patient;  /* wait for points that another process judges; else leave them for later */
 };
 
 /**
- * Judge a state at a point, or take the stored result. `side` stays not asked if the time is up, or
- * if another process judges the point and the run is not patient.
+ * Judge a state at a point, or take the stored result. Leave side->asked false if the time is up,
+ * or if another process judges the point and the run is not patient.
  */
 int kl_probing_judge(struct kl_probe_side *side, struct kl_probing_run *run, size_t state,
 		     const struct kl_probe_point *point);

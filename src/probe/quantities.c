@@ -20,7 +20,7 @@ static void add_quantity(struct kl_quantities *out, struct kl_quantity quantity)
 
 /* --- roles and dims --------------------------------------------------------------------------- */
 
-/* Return the only dim with this role; -1: none has it, or several have it. */
+/* Return the only dim with this role; -1 if none has it, or several have it. */
 static int only_dim(const struct kl_quantities *quantities, size_t role)
 {
 	int dim = -1;
@@ -159,8 +159,8 @@ static int64_t tensor_value(const struct kl_quantities *quantities,
 }
 
 /*
- * Return the least of the greatest powers of two that divide the addresses of a tensor: where the
- * gate chooses, about half of the calls find its end at the end of a page.
+ * Return the greatest power of two that divides the tensor's address in every call. If the gate
+ * chooses the addresses, the tensor ends at the end of a page in about half of the calls.
  */
 static int64_t align_of(const struct kl_quantities *quantities, size_t tensor,
 			const struct kl_probe_point *point)

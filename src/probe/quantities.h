@@ -13,7 +13,8 @@
  * tensor (the distance of its rows) and its number of elements, the greatest power of two that
  * divides the address of each tensor, and the classes of values.
  */
-#define KL_QUANTITY_PAGE 4096 /* most that an `align` is; a multiple of all that is sought */
+/* Greatest value of `align`. It is a multiple of all powers of two that conditions use. */
+#define KL_QUANTITY_PAGE 4096
 
 struct kl_quantities {
 	const struct kl_contract *contract; /* borrowed */
@@ -31,7 +32,7 @@ struct kl_quantities {
 			KL_QUANTITY_VALUES,
 		} of;
 		size_t at; /* index of the role, dim or argument; or enum kl_probe_values */
-		int dim;   /* the dim that the quantity equals; -1: it equals none */
+		int dim;   /* the dim that the quantity equals; -1 if it equals none */
 	} * v;
 	size_t n, alloc;
 };

@@ -4,7 +4,8 @@
 #include "probe/findings.h"
 
 #define MULTIPLES 5
-#define LONELY 3 /* so few failures can be due to any quantity: more are sought around them */
+/* If at most this many points fail, any quantity can be the reason; add points around them. */
+#define LONELY 3
 
 struct refining {
 	struct kl_probe_points *points;

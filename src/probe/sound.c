@@ -90,7 +90,10 @@ static bool does_promise(const struct kl_contract *contract, enum kl_probe_value
 								    KL_VALUE_DENORMAL];
 }
 
-/* Find what forbids b everywhere: values that the contract promises, and failures that no size tells. */
+/*
+ * Find a reason never to choose b: it fails with values that the contract promises, or at points
+ * that no condition on sizes excludes.
+ */
 static void find_never(struct kl_sound *out, const struct kl_fit_table *table,
 		       const struct kl_probing *probe, const size_t *point)
 {

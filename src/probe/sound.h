@@ -7,13 +7,15 @@
 #include "probe/quantities.h"
 
 /*
- * sound - where kernel b is right where kernel a is, as all stored points of probes say: the
- * condition that a dispatch (dispatch.h) must honour. Nothing is judged.
+ * sound - finds, from the stored points of all probes, the condition under which kernel b is right
+ * wherever kernel a is. A dispatch (dispatch.h) must choose b only where this condition holds.
+ * Nothing is judged.
  *
  *	kl_sound_find(&sound, &opts, a, b);
  *	if (kl_sound_holds(&sound, &dims) && !sound.never) ...
  */
-struct kl_sound_pair { /* the events of a and b where a clause is false and b fails; where b passes */
+/* The witnesses of a clause: events of a and b at a point where b fails, and where b passes. */
+struct kl_sound_pair {
 	char fail[2][KL_DIGEST_HEX], pass[2][KL_DIGEST_HEX];
 	char *fail_words, *pass_words; /* the points */
 };
@@ -22,10 +24,14 @@ struct kl_sound {
 	struct kl_quantities quantities;
 	struct kl_fit fit;
 	struct kl_sound_pair *pair; /* for each clause */
-	size_t points, fails;       /* that count; 0: the kernels were not probed */
-	/* why b cannot be chosen at all: it fails inside the domain where no size tells; or NULL */
+	/* number of points that count, and of those where b fails; 0 if nothing was probed */
+	size_t points, fails;
+	/* why b must never be chosen: it fails in the domain and no size tells where; or NULL */
 	char *never;
-	/* values outside the domain's promise with which b fails: "denormal, nan"; or NULL */
+	/*
+	 * values with which b fails, but which the domain does not promise: "denormal, nan"; or
+	 * NULL
+	 */
 	char *values;
 };
 
@@ -38,11 +44,11 @@ int kl_sound_find(struct kl_sound *out, const struct kl_probing_opts *opts,
 		  const struct kl_surface *a, const struct kl_surface *b);
 void kl_sound_release(struct kl_sound *sound);
 /**
- * Return true if all clauses hold at a point, for tensors whose addresses suit every kernel. Clauses
- * about values always hold: no call can tell.
+ * Return true if all clauses hold at a point for tensors whose addresses suit every kernel. Clauses
+ * about values count as true, because a caller does not know the values.
  */
 bool kl_sound_holds(const struct kl_sound *sound, const struct kl_dims *dims);
-/** Return the index of the argument whose address the clause is about; -1: none. */
+/** Return the index of the argument whose address the clause is about; -1 if none. */
 int kl_sound_address(const struct kl_sound *sound, size_t i);
 
 #endif

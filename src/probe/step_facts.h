@@ -5,24 +5,26 @@
 #include "probe/probing.h"
 
 /*
- * step_facts - what a step changes besides its speed, as measured: the bits of the answers, whether
- * they are the same in every call, answers to denormals, infinities and NaN, and what the compiled
- * kernel needs. These are facts that a contract with `exact`, or another platform, can be held
- * against.
+ * step_facts - collects what a step changes besides the speed, as measured: the bits of the
+ * answers, whether they are the same in every call, the answers to denormals, infinities and NaN,
+ * and the resources that the compiled kernel needs. A user needs these facts for a contract with
+ * `exact` and for another platform.
  */
-struct kl_step_resources { /* of a state; the greatest of its kernels, and the sum of spills */
+/* What a state needs: the greatest values of all its kernels, but the sum of their spills. */
+struct kl_step_resources {
 	bool there;
-	bool spills; /* of a kernel in C: a vector register is stored and read again */
-	bool device; /* the others are known */
+	bool spills; /* for a kernel in C: a vector register is stored and read again */
+	bool device; /* true if the members about the device are known */
 	int64_t registers, smem, spill_bytes, local_bytes;
 };
 
 /* Points on another platform that a probe of this clone has judged. */
 struct kl_step_platform {
 	char id[32];
-	size_t points, fails;         /* where K_{i-1} passes and K_i was judged; where K_i fails */
-	char class_[24];              /* of a failure */
-	char event[2][KL_DIGEST_HEX]; /* of both states at a point, a failure if there is one */
+	size_t points, fails; /* points where K_{i-1} passes and K_i was judged; failures of K_i */
+	char class_[24];      /* class of one of the failures */
+	char event[2]
+		  [KL_DIGEST_HEX]; /* events of both states at one point, if possible a failure */
 };
 #define KL_STEP_PLATFORMS 8
 
@@ -43,14 +45,14 @@ struct kl_step_facts {
 };
 
 /**
- * Take the facts of the step from state i-1 to state i. `known` has two events of the states, either
- * NULL: their figures are taken if the probe has none, for want of a device.
+ * Collect the facts of the step from state i-1 to state i. `known` has an event for each of the two
+ * states, or NULL; use its figures if the probe has none because there is no device.
  */
 void kl_step_facts_make(struct kl_step_facts *out, const struct kl_probing *probe, size_t i,
 			const struct kl_event *const known[2]);
 /**
- * Add what the store has about both states on other platforms than that of the probe. Errors are those of
- * kl_probe_store_each().
+ * Add what the store has about both states on other platforms than that of the probe. Errors are
+ * those of kl_probe_store_each().
  */
 int kl_step_facts_platforms(struct kl_step_facts *facts, const struct kl_probing *probe, size_t i);
 /** Append the facts as lines, without those that are not known. */

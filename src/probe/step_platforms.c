@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_platforms - what is stored about a step on other platforms than that of the probe */
+/* step_platforms - reads what is stored about a step on other platforms than the probe's */
 #include <stdio.h>
 #include <string.h>
 

@@ -29,18 +29,18 @@ struct kl_probe_store {
 	struct kl_map read;    /* surfaces whose events were read */
 	struct kl_map events;  /* text of a key, and id -> struct kl_event *, owned */
 	struct kl_map writers; /* workload -> struct kl_segment_writer *, owned */
-	uint64_t others;       /* what other processes have added to logs changes it */
-	bool stale;            /* they have added something since the events were read */
+	uint64_t others;       /* a number that changes when other processes add to logs */
+	bool stale;            /* other processes have added events since ours were read */
 };
 
-/* Make the seed, unless there is one: link(2) fails if another process was first. */
+/* Make the seed, unless there is one. link(2) fails if another process made it first. */
 static int make_seed(const char *path)
 {
 	KL_AUTO(kl_freep) char *temporary = kl_asprintf("%s.%ld", path, (long)getpid());
 	char made[32];
 	int err;
 
-	/* seeds whose first 16 bits are set can name a call (worker/stage/first_call.h) */
+	/* Clear the first 16 bits, by which a seed that names a call begins (first_call.h). */
 	snprintf(made, sizeof(made), "%" PRIu64 "\n", (kl_rng_os_seed() & SEED_BITS) | 1);
 	if ((err = kl_fs_write(temporary, made, strlen(made))) < 0)
 		return err;
@@ -340,7 +340,7 @@ int kl_probe_store_put(struct kl_probe_store *store, struct kl_event *event)
 	kl_event_write(&line, event);
 	store->stale = store->stale || before != store->others;
 	store->others = state_of_logs(store);
-	/* what was added besides this line is from others */
+	/* If the logs grew by more than this line, another process has added events. */
 	store->stale = store->stale || store->others - before != line.len + 1;
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include "probe/when_parts.h"
 #include "retrieve/roles.h"
 
-#define LEAST_PPM 10000 /* noise below this counts as this */
+#define LEAST_PPM 10000 /* least noise to assume, even if less was measured */
 #define SAME_PPM 30000  /* kernels whose ratio is this near to 1 are equally fast */
 
 void kl_when_release(struct kl_when *when)
@@ -33,7 +33,7 @@ static void take_side(struct kl_when_side *side, const struct kl_event *event)
 {
 	*side = (struct kl_when_side){ .end = KL_WHEN_PASS };
 	snprintf(side->event, sizeof(side->event), "%s", event->id);
-	/* a slower kernel is no failure here: the ratio says how much slower it is */
+	/* A kernel that is slower does not fail here; the ratio says how much slower it is. */
 	if (kl_event_is_fail(event)) {
 		side->end = KL_WHEN_FAIL;
 		snprintf(side->class_, sizeof(side->class_), "%s", kl_event_class(event));
@@ -168,7 +168,10 @@ static size_t count_points(const struct kl_when *when)
 	return n;
 }
 
-/* Append how many points decide nothing: a busy machine must not look like a slow kernel. */
+/*
+ * Append the number of points whose interval decides nothing, so that noise on a busy machine is
+ * not taken for a slow kernel.
+ */
 static void add_unclear(struct kl_buf *out, const struct kl_when *when)
 {
 	size_t n = 0;

@@ -30,7 +30,7 @@ enum kl_when_end {
 struct kl_when_side { /* one of the two kernels at one point */
 	enum kl_when_end end;
 	char class_[24];           /* class of a failure */
-	char event[KL_DIGEST_HEX]; /* "": none */
+	char event[KL_DIGEST_HEX]; /* "" if none */
 };
 
 struct kl_when_point {
@@ -38,11 +38,11 @@ struct kl_when_point {
 	int64_t elements; /* product of all dims */
 	int64_t bytes;    /* of all tensors */
 	struct kl_when_side a, b;
-	struct kl_ratio ratio; /* time of a / time of b; 0: not timed */
+	struct kl_ratio ratio; /* time of a / time of b; 0 if not timed */
 	/*
-	 * of b against a: fast or slow if the whole interval is beyond 1 by more than the noise of
-	 * the run; a map has to decide between two kernels, and does not ask for the threefold
-	 * margin of event/speed.h
+	 * speed of b compared with a: fast or slow if the whole interval is beyond 1 by more than
+	 * the noise of the run. The threefold margin of event/speed.h is not required, because a
+	 * map only has to decide between two kernels.
 	 */
 	enum kl_speed speed;
 	int64_t ns;   /* time of b */
@@ -61,7 +61,7 @@ struct kl_when {
 	struct kl_when_point *point;
 	size_t n;
 	struct kl_useful useful; /* where b is faster */
-	/* numbers of points that were judged now, were known, and are left */
+	/* numbers of points that were judged now, that were known, and that are left */
 	size_t made, kept, left;
 	size_t too_large; /* points that were left out because of their bytes */
 	size_t too_slow;  /* points that are left because smaller ones took too long */
@@ -73,24 +73,25 @@ struct kl_when_opts {
 	const struct kl_surface *a, *b;
 	const char *name_a, *name_b;
 	const char *jail, *platform; /* as in struct kl_gate_opts */
-	int64_t seconds;             /* begin no further point after this time; 0: judge nothing */
-	int64_t point_ms;            /* time of the profile at a point */
-	int64_t max_bytes;           /* of the tensors of a point */
-	bool again;                  /* also judge known points whose interval decides nothing */
+	int64_t seconds;   /* begin no further point after this time; 0 to judge nothing */
+	int64_t point_ms;  /* time of the profile at a point */
+	int64_t max_bytes; /* of the tensors of a point */
+	bool again;        /* also judge known points whose interval decides nothing */
 	struct kl_progress *progress;
 };
 
 /**
- * Judge the points of the grid and fit `useful`. KL_EUSAGE: the kernels have different contracts.
- * KL_EINVALID: the domain has no grid. KL_EBUSY: another process makes the same map. KL_EINTR: the user
- * interrupted the run; the points so far are kept. Other errors are those of kl_gate_open().
+ * Judge the points of the grid and fit `useful`. Return KL_EUSAGE if the kernels have different
+ * contracts. Return KL_EINVALID if the domain has no grid. Return KL_EBUSY if another process makes
+ * the same map. Return KL_EINTR if the user interrupted the run; the points so far are kept. Other
+ * errors are those of kl_gate_open().
  */
 int kl_when_make(struct kl_when *out, const struct kl_when_opts *opts);
 /** A function that gets a map, which it may change, but not keep. An error ends the walk. */
 typedef int kl_when_fn(struct kl_when *when, void *payload);
 /**
  * Load the newest map of two kernels on each platform and device that there is one for, without
- * judging anything. `a` is borrowed by the maps. KL_EINVALID: the domain has no grid.
+ * judging anything. `a` is borrowed by the maps. Return KL_EINVALID if the domain has no grid.
  */
 int kl_when_each(struct kl_repo *repo, const struct kl_surface *a, const struct kl_surface *b,
 		 kl_when_fn *fn, void *payload);
@@ -104,7 +105,7 @@ bool kl_when_gains(const struct kl_when_point *point);
  * interval lies above 1.
  */
 bool kl_when_counts(const struct kl_when_point *point);
-/** Return true if the kernels were timed, and the interval decides nothing. */
+/** Return true if the kernels were timed but the interval does not say which one is faster. */
 bool kl_when_is_unclear(const struct kl_when_point *point);
 /** Name the figure of a condition: "extent of m", "elements", "bytes of all tensors". */
 void kl_when_figure_name(char out[96], const struct kl_when *when, size_t figure);

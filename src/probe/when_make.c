@@ -80,7 +80,7 @@ static bool is_narrower(const struct kl_ratio *ratio, const struct kl_ratio *tha
 	return (double)ratio->hi * (double)than->lo < (double)than->hi * (double)ratio->lo;
 }
 
-/* Return true if the stored events of the point are not better: none, or a wider interval. */
+/* Return true if the point has no stored events or if their interval is wider. */
 static bool does_improve(const struct making *making, const struct kl_when_point *point)
 {
 	struct kl_when_point stored = { .dims = point->dims };
@@ -103,7 +103,7 @@ static int judge_both(struct making *making, struct kl_when_point *point, const 
 
 	if (err < 0)
 		return err;
-	/* the judgement of b may have to wait for another program's measurement: it tells nothing */
+	/* Count only the time of a: b may have had to wait for another program's measurement. */
 	note_time(making, &point->dims, (kl_clock_ns() - start) / 1000000);
 	if (!is_verdict(a)) {
 		leave_untested(point, a->event->message);
