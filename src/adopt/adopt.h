@@ -18,20 +18,23 @@
 struct kl_adopt_opts {
 	const char *file; /* the kernel's file, relative to the top of the worktree */
 	/*
-	 * the function: "tile", or in C++ "ns::tile<float, 8>"; NULL: the only one that is not
+	 * the function: "tile", or in C++ "ns::tile<float, 8>"; NULL for the only one that is not
 	 * static
 	 */
 	const char *entry;
-	const char *workload; /* NULL: named after the entry */
-	const char *contract; /* path of the contract, relative to the top; NULL: a default */
-	const char *commands; /* path of a compile_commands.json; NULL: look for one */
-	const char *build;    /* "make", "cmake", "meson" or "none"; NULL: try each */
-	const char *target;   /* target of make; NULL: the default target */
+	const char *workload; /* NULL to name it after the entry */
+	const char *contract; /* path of the contract, relative to the top; NULL for a default */
+	const char *commands; /* path of a compile_commands.json; NULL to look for one */
+	const char *build;    /* "make", "cmake", "meson" or "none"; NULL to try each */
+	const char *target;   /* target of make; NULL for the default target */
 	/*
-	 * number of the command to take if several compile the file, counted from 1; 0: the first
+	 * number of the command to take if several compile the file, counted from 1; 0 for the
+	 * first
 	 */
 	int64_t index;
-	/* further arguments of the build system or, without a build, of the compiler; NULL: none */
+	/*
+	 * further arguments of the build system or, without a build, of the compiler; NULL if none
+	 */
 	const char *build_options;
 	bool adapted;             /* write an adapter as well */
 	struct kl_strvec sources; /* further files to compile, relative to the top */
@@ -56,19 +59,19 @@ struct kl_adopt_report {
 
 /**
  * Write the contract, the oracle and copies of generated headers; the repository must have a
- * worktree. KL_EEXISTS: one of these files exists, and nothing was written. KL_ECANNOT: the build
- * cannot run in the jail. KL_ENOTFOUND: no build was found that compiles the file. KL_EUSAGE:
- * `build_options` is not a list of options. KL_EINVALID: the file or the build cannot be adopted.
- * Hints tell the user what to do.
+ * worktree. Return KL_EEXISTS if one of these files exists, and nothing was written. Return
+ * KL_ECANNOT if the build cannot run in the jail. Return KL_ENOTFOUND if no build was found that
+ * compiles the file. Return KL_EUSAGE if `build_options` is not a list of options. Return
+ * KL_EINVALID if the file or the build cannot be adopted. Hints tell the user what to do.
  */
 int kl_adopt_write(struct kl_adopt_report *out, struct kl_repo *repo,
 		   const struct kl_adopt_opts *opts);
 void kl_adopt_release(struct kl_adopt_report *report);
 
 /**
- * List the files in C and C++ that the project's build compiles, relative to the top, sorted; opts->file must
- * be NULL. `*origin` is set to the source of the build's commands, for the user; the caller frees
- * it.
+ * List the files in C and C++ that the project's build compiles, relative to the top, sorted;
+ * opts->file must be NULL. `*origin` is set to the source of the build's commands, for the user;
+ * the caller frees it.
  */
 int kl_adopt_list(struct kl_strvec *files, char **origin, struct kl_repo *repo,
 		  const struct kl_adopt_opts *opts);

@@ -19,8 +19,8 @@ struct kl_adopting {
 	const struct kl_adopt_opts *opts;
 	struct kl_adopt_report *out;
 	char *top;   /* path of the worktree, without symlinks */
-	char *build; /* directory of opts->commands; NULL: not given, or it contains the worktree */
-	const struct kl_language *language; /* of the kernel's file; NULL: no file is given */
+	char *build; /* directory of opts->commands; NULL if not given, or it contains the worktree */
+	const struct kl_language *language; /* of the kernel's file; NULL if no file is given */
 	struct kl_jail jail;
 	struct kl_platform platform;
 	struct kl_scratch scratch; /* work directory of the jail */
@@ -48,8 +48,8 @@ int kl_adopt_find_build(struct kl_adopting *adopting, const struct kl_command **
 
 /* --- tree_copy.c */
 /**
- * Copy the tracked files of the worktree to the directory `to`. KL_ECANNOT: they are too large in
- * total.
+ * Copy the tracked files of the worktree to the directory `to`. Return KL_ECANNOT if they are too
+ * large in total.
  */
 int kl_adopt_copy_tree(struct kl_adopting *adopting, const char *to);
 /** In all commands, replace `from`, the path of a copy of the worktree, by that of the worktree. */
@@ -60,8 +60,8 @@ void kl_adopt_move_commands(struct kl_adopting *adopting, const char *from);
 void kl_adopt_gcc(struct kl_strvec *argv, const struct kl_adopting *adopting,
 		  const struct kl_options *options);
 /**
- * Run a compiler in the jail; `out` receives its stdout. KL_ENO: the compiler refused its input;
- * the message is the compiler's first error.
+ * Run a compiler in the jail; `out` receives its stdout. Return KL_ENO if the compiler refused its
+ * input; the message is the compiler's first error.
  */
 int kl_adopt_run_gcc(struct kl_buf *out, const struct kl_adopting *adopting,
 		     const struct kl_strvec *argv, const char *what);
@@ -84,8 +84,8 @@ bool kl_closure_may_have(const struct kl_adopting *adopting, const char *path);
 /** Move the include directories that the compiler may not read to options->outside. */
 void kl_closure_drop_dirs(struct kl_options *options, const struct kl_adopting *adopting);
 /**
- * Add the files that the unit `path` includes, and the unit itself. KL_EINVALID: the kernel may not
- * include one of these files (kl_closure_may_have()).
+ * Add the files that the unit `path` includes, and the unit itself. Return KL_EINVALID if the
+ * kernel may not include one of these files (kl_closure_may_have()).
  */
 int kl_closure_add(struct kl_closure *closure, const struct kl_adopting *adopting, const char *path,
 		   const struct kl_options *options);
@@ -112,8 +112,8 @@ int kl_adopt_parse(struct kl_contract **out, const struct kl_adopting *adopting,
 		   const struct kl_skeleton_build *build, const struct kl_adopt_entry *entry);
 /**
  * Compile the kernel's file, with `compile`, and find the symbol of the entry: in C its name, in
- * C++ the one that the compiler gives it (backend/c/cxx.h). KL_ENOTFOUND: the file does not define
- * the entry, or other files cannot call it. The caller frees the symbol.
+ * C++ the one that the compiler gives it (backend/c/cxx.h). Return KL_ENOTFOUND if the file does
+ * not define the entry, or other files cannot call it. The caller frees the symbol.
  */
 typedef int kl_adopt_compile_fn(struct kl_object **out, struct kl_adopting *adopting,
 				const char *path, const struct kl_options *options);
@@ -124,7 +124,7 @@ int kl_adopt_compile_entry(struct kl_object **out, char **symbol, struct kl_adop
 /* --- units.c */
 struct kl_units {
 	struct kl_strvec path; /* absolute; the kernel's own file first */
-	/* the needed symbol that each defines; "": the user named the file */
+	/* the needed symbol that each defines; "" if the user named the file */
 	struct kl_strvec why;
 	struct kl_strvec traps;   /* undefined symbols that can be traps */
 	struct kl_strvec missing; /* names of those that no source defines */

@@ -43,7 +43,7 @@ static void copies_release(struct copies *copies)
 }
 
 /*
- * Return the innermost directory of the include path that contains the file; NULL: none contains
+ * Return the innermost directory of the include path that contains the file; NULL if none contains
  * it.
  */
 static const char *include_dir(const struct kl_options *options, const char *path)
@@ -60,7 +60,7 @@ static const char *include_dir(const struct kl_options *options, const char *pat
 	return best;
 }
 
-/* Return the directory for copies of the headers in `dir`; NULL: no header in `dir` is copied. */
+/* Return the directory for copies of the headers in `dir`; NULL if no header in `dir` is copied. */
 static const char *copy_of(const struct copies *copies, const char *dir)
 {
 	for (size_t i = 0; i < copies->from.n; i++)

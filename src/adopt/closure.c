@@ -21,7 +21,7 @@ void kl_closure_release(struct kl_closure *closure)
 
 /*
  * Return the name by which a source includes a header of the system, or "" for a header of the
- * compiler. NULL: the file is not such a header.
+ * compiler. Return NULL if the file is not such a header.
  */
 static const char *system_header(const char *path)
 {

@@ -286,7 +286,7 @@ static void merge_list(struct kl_strvec *to, const struct kl_strvec *from)
 		kl_strvec_add_once(to, from->v[i]);
 }
 
-/* Return the definition of a macro in a list; NULL: there is none. */
+/* Return the definition of a macro in a list; NULL if there is none. */
 static const char *find_macro(const struct kl_strvec *list, const char *text)
 {
 	size_t n = strcspn(text, "=");

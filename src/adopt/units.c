@@ -158,7 +158,10 @@ static void add_unit(struct search *search, const struct compiled *one, const ch
 
 /* --- looking for a definition ----------------------------------------------------------------- */
 
-/* Return the binding of the symbol's definition: STB_GLOBAL or STB_WEAK. STB_LOCAL: there is none. */
+/*
+ * Return the binding of the symbol's definition: STB_GLOBAL or STB_WEAK; STB_LOCAL if there is
+ * none.
+ */
 static int find_binding(const struct kl_object *object, const char *symbol)
 {
 	for (size_t i = 0; object && i < object->nsym; i++)
@@ -348,7 +351,7 @@ static bool is_settled(const struct search *search, const struct kl_symbol_index
 }
 
 /*
- * Return the name of an undefined symbol that the entry reaches; NULL: none is left. The caller
+ * Return the name of an undefined symbol that the entry reaches; NULL if none is left. The caller
  * frees.
  */
 static char *next_symbol(const struct search *search)

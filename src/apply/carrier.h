@@ -24,7 +24,7 @@
 struct kl_carrier_try {
 	struct kl_repo *repo;       /* repository to write temporary objects to */
 	struct kl_repo *library;    /* repository of the library; can be `repo` */
-	const struct kl_jail *jail; /* NULL: semantic patches cannot run */
+	const struct kl_jail *jail; /* NULL if semantic patches cannot run */
 	const struct kl_card *card;
 	const struct kl_surface *state;
 	size_t variant; /* which of the card's ways to apply it; see kl_carrier_variants() */
@@ -44,7 +44,8 @@ size_t kl_carrier_variants(const struct kl_card *card, const char *language);
 bool kl_carrier_is_diff(const struct kl_card *card, const char *language, size_t variant);
 /**
  * Find the way that is the diff of the evidence with this event. The ways are those of
- * kl_carrier_apply() on `state`. KL_ENO: there is no such diff for the language of the state.
+ * kl_carrier_apply() on `state`. Return KL_ENO if there is no such diff for the language of the
+ * state.
  */
 int kl_carrier_find_diff(size_t *variant, const struct kl_card *card,
 			 const struct kl_surface *state, const char *event);

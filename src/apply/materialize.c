@@ -305,7 +305,7 @@ size_t kl_materialize_add_attempt(struct kl_materialize_run *run,
 
 /*
  * Make the root the first link of the chain, so that its commit stays reachable, and note the event
- * (NULL: the verdict comes later). If the run has begun, only note the event.
+ * (NULL if the verdict comes later). If the run has begun, only note the event.
  */
 static int begin_run(struct kl_materialize_run *run, struct kl_event *event)
 {

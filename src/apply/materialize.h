@@ -17,24 +17,25 @@
  * A node is a state of the run: the root, or the result of a judged edit. The cards that fit a node
  * (retrieve.h) are tried in order: first those with a mechanical carrier (carrier.h), which cost
  * nothing; then a model, if there is one, is offered the rest (materialize_agent.c). The model may
- * also make a free step, which applies none of them: cards are knowledge, not a permit. A node becomes
- * the `best` only if it is correct, and is fast compared both with its parent and with the best so
- * far. The run then continues with the cards that fit the new best. If a node is correct but not
- * faster, cards that its own card enables are tried on it, up to three steps beyond the node.
+ * also make a free step, which applies none of them: cards are knowledge, not a permit. A node
+ * becomes the `best` only if it is correct, and is fast compared both with its parent and with the
+ * best so far. The run then continues with the cards that fit the new best. If a node is correct
+ * but not faster, cards that its own card enables are tried on it, up to three steps beyond the
+ * node.
  *
  * Of the mechanical carriers, the diffs of lineages come first, each lineage's in the order of its
  * steps (series.h): each is tried on the result of the one before, also if that is correct but not
  * faster, up to three steps beyond. There a card can be used again that the node has already, since
  * each diff of it is for another place.
  *
- * When nothing makes the best faster, cards are tried on the nodes made of it that are not slow, a few
- * times in a run: a change that gains nothing may be what the next one needs.
+ * When nothing makes the best faster, cards are tried on the nodes made of it that are not slow, a
+ * few times in a run: a change that gains nothing may be what the next one needs.
  *
  * A transformation with a parameter is tried with one value after the other, all on the same node.
  * After a value that gave a new best, the first value that gives none ends the search.
  *
- * If the gate's runner judges elsewhere, the run goes as far as it can without a verdict: an edit that
- * waits stays open, and so do the edits after it, whose jobs wait along with it. A run that is
+ * If the gate's runner judges elsewhere, the run goes as far as it can without a verdict: an edit
+ * that waits stays open, and so do the edits after it, whose jobs wait along with it. A run that is
  * repeated once the results are imported finds the verdicts, in the same order.
  *
  * A killed run can be repeated at no cost: its chain has the outcome of each edit
@@ -62,20 +63,20 @@ enum kl_materialize_outcome {
 const char *kl_materialize_outcome_name(enum kl_materialize_outcome outcome);
 
 struct kl_materialize_attempt {
-	char *card; /* id of the card that is applied or claimed; "": no card */
+	char *card; /* id of the card that is applied or claimed; "" if there is no card */
 	/* of a model's edit: why it counts for no card; KL_FREE_NOT: it applies `card` */
 	enum kl_free free;
 	char blob[KL_OID_HEX];
 	const char *by; /* "card" for a mechanical carrier; "chat" or "exec" for a model */
-	char *source;   /* the turn that made the edit; "": no turn */
+	char *source;   /* the turn that made the edit; "" if there is no turn */
 	enum kl_card_status status;
 	size_t variant; /* of a tool's edit: which of the card's ways was applied (carrier.h) */
 	bool in_series; /* the edit is the diff of a step of a lineage, after the steps before it */
 	size_t on;      /* index of the node to which the card was applied */
-	size_t node;    /* index of the resulting node; 0: the attempt made no node */
+	size_t node;    /* index of the resulting node; 0 if the attempt made no node */
 	enum kl_materialize_outcome outcome;
 	char how[KL_CARRIER_HOW]; /* how the carrier was applied (carrier.h), or "" */
-	char *why;           /* reason or class of the failure, as the outcome says; "": none */
+	char *why;           /* reason or class of the failure, as the outcome says; "" if none */
 	enum kl_speed speed; /* speed compared with the node `on` */
 	struct kl_ratio ratio;
 	char event[KL_DIGEST_HEX];
@@ -98,7 +99,8 @@ struct kl_materialization {
 	/* refs of the run; `branch` exists if `best` is not 0, or if it existed before the run */
 	char branch[256], chain[256];
 	/*
-	 * number of cards that fit the root (kl_retrieve_mark_fit()); 0: no card was tried or offered
+	 * number of cards that fit the root (kl_retrieve_mark_fit()); 0 if no card was tried or
+	 * offered
 	 */
 	size_t offered;
 	/*
@@ -109,9 +111,9 @@ struct kl_materialization {
 	/* the run ended because of the option `one` or `until`, so cards may be left to try */
 	bool stopped;
 	struct kl_strvec left_out; /* ids of the cards that did not fit into the prompt */
-	/* why the conversation ended; NULL: no model was asked */
+	/* why the conversation ended; NULL if no model was asked */
 	char *ended;
-	int64_t nano; /* cost of the conversation in nano-dollars; -1: not metered */
+	int64_t nano; /* cost of the conversation in nano-dollars; -1 if not metered */
 };
 
 struct kl_materialize_opts {
@@ -124,7 +126,7 @@ struct kl_materialize_opts {
 	git_oid commit; /* commit of the root; HEAD for a dry run from the worktree */
 	const char *name;
 	unsigned statuses;    /* bit i: use cards whose status is enum kl_card_status i */
-	const char *platform; /* NULL: the gate's platform */
+	const char *platform; /* NULL for the gate's platform */
 	bool go_on;           /* continue the existing branch; the root is its tip */
 	bool again;           /* resume an existing run, which began at the root */
 	bool dry;
@@ -133,26 +135,26 @@ struct kl_materialize_opts {
 	 * is measured again because of noise does not count
 	 */
 	bool one;
-	/* start no further edit after this time of kl_clock_ns(); 0: no limit */
+	/* start no further edit after this time of kl_clock_ns(); 0 for no limit */
 	int64_t until;
-	/* session of the model; NULL: use no model */
+	/* session of the model; NULL to use no model */
 	struct kl_session *session;
 	const char *rewriter; /* "chat" or "exec" */
 	/*
 	 * how cards are shown to the model; mechanical carriers are tried only with KL_CARDS_FULL
 	 */
 	enum kl_cards_arm arm;
-	/* a lineage; cards learned from it are not used; NULL: use all cards */
+	/* a lineage; cards learned from it are not used; NULL to use all cards */
 	const char *without;
 	struct kl_progress *progress;
 };
 
 /**
  * Apply cards as `opts` says. Return 0 even if no node was faster (`best` is then 0), or if a
- * verdict comes later (`waiting`). KL_EEXISTS:
- * the branch exists, or a run from another root has the name. KL_ENO: the root itself fails the
- * gate. KL_ECANNOT: a kernel cannot be judged here. KL_ECHANGED: the branch is not at a commit of
- * this run. Commits made before an error are kept.
+ * verdict comes later (`waiting`). Return KL_EEXISTS if the branch exists, or a run from another
+ * root has the name. Return KL_ENO if the root itself fails the gate. Return KL_ECANNOT if a kernel
+ * cannot be judged here. Return KL_ECHANGED if the branch is not at a commit of this run. Commits
+ * made before an error are kept.
  */
 int kl_materialize(struct kl_materialization *out, const struct kl_materialize_opts *opts);
 void kl_materialize_release(struct kl_materialization *materialization);
@@ -163,7 +165,7 @@ void kl_materialize_release(struct kl_materialization *materialization);
  */
 int kl_materialize_check(const struct kl_materialize_opts *opts);
 
-/** Get the root of the run with the name `name`. KL_ENOTFOUND: there is no such run. */
+/** Get the root of the run with the name `name`. Return KL_ENOTFOUND if there is no such run. */
 int kl_materialize_begun(git_oid *root, struct kl_repo *repo, const char *workload,
 			 const char *name);
 

@@ -173,8 +173,8 @@ static int try_card(size_t *node, struct kl_card **card, struct kl_materialize_r
 /* --- all cards of a node ---------------------------------------------------------------------- */
 
 /*
- * Try every card that fits the node and that is in `only` (NULL: all), until there is a new best.
- * If an edit is correct but not faster, continue from that edit with the cards that its card
+ * Try every card that fits the node and that is in `only` (NULL for all), until there is a new
+ * best. If an edit is correct but not faster, continue from that edit with the cards that its card
  * enables, for at most `left` more steps.
  */
 static int try_pool(struct kl_materialize_run *run, size_t node, const struct kl_retrieval *pool,
@@ -231,7 +231,7 @@ static int try_node(struct kl_materialize_run *run, size_t node)
 /*
  * Find the node that tools made of the node `on` and that may be as fast: not the best, but not
  * slow. Of several, take the one with the greatest ratio that is below *ratio, and set *ratio to
- * that. 0: there is none.
+ * that. Return 0 if there is none.
  */
 static size_t find_even(int64_t *ratio, const struct kl_materialize_run *run, size_t on)
 {
@@ -253,8 +253,8 @@ static size_t find_even(int64_t *ratio, const struct kl_materialize_run *run, si
 }
 
 /*
- * No edit of the node gave a new best. Try the cards on the edits of it that may be as fast: a change
- * that gains nothing by itself may be what the next one needs.
+ * No edit of the node gave a new best. Try the cards on the edits of it that may be as fast: a
+ * change that gains nothing by itself may be what the next one needs.
  */
 static int try_beyond(struct kl_materialize_run *run, size_t on)
 {

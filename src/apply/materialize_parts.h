@@ -21,7 +21,7 @@ struct kl_materialize_run {
 	struct kl_materialization *m;
 	struct kl_materialize_log log;
 	char *platform;
-	git_oid tip;    /* commit at the tip of the branch; zero: the branch does not exist */
+	git_oid tip;    /* commit at the tip of the branch; zero if the branch does not exist */
 	size_t judged;  /* number of edits that the gate judged in this run */
 	size_t beyond;  /* number of edits that were tried beyond the best node */
 	bool is_beyond; /* such edits are being tried */
@@ -35,7 +35,7 @@ struct kl_materialize_run {
 
 /**
  * Retrieve the cards that fit a node, except cards learned from the lineage `without`. `per_axis`
- * is the number of cards to take on each axis; 0: as many as retrieve lists.
+ * is the number of cards to take on each axis; 0 to take as many as retrieve lists.
  */
 int kl_materialize_pool(struct kl_retrieval *out, const struct kl_materialize_run *run, size_t node,
 			size_t per_axis);
@@ -49,8 +49,9 @@ int kl_materialize_pool_again(struct kl_retrieval *out, const struct kl_material
 
 /** An edit of a node, to be judged. */
 struct kl_materialize_edit {
-	const struct kl_card *card;     /* NULL: made without a card */
-	const char *action, *mechanism; /* as the model's reply says; NULL: use those of the card */
+	const struct kl_card *card; /* NULL if made without a card */
+	/* as the model's reply says; NULL to use those of the card */
+	const char *action, *mechanism;
 	const char *how;
 	/* the edited surface; if it becomes a node, the node takes ownership */
 	struct kl_surface **to;

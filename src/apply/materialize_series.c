@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* materialize_series - tries the diffs of lineages' steps on a node, each lineage's in their order */
+/*
+ * materialize_series - tries the diffs of lineages' steps on a node, each lineage's in their order
+ */
 #include <stdlib.h>
 
 #include "apply/card_commit.h"
@@ -58,7 +60,10 @@ static int try_step(struct kl_materialize_attempt *attempt, struct kl_materializ
 	return err;
 }
 
-/* Apply the diff of one step to a state, without judging the result. KL_ENO: it does not apply. */
+/*
+ * Apply the diff of one step to a state, without judging the result. Return KL_ENO if it does not
+ * apply.
+ */
 static int apply_step(struct kl_surface **out, const struct kl_materialize_run *run,
 		      const struct place *place, const struct kl_series_step *step,
 		      const struct kl_surface *state)
@@ -79,9 +84,9 @@ static int apply_step(struct kl_surface **out, const struct kl_materialize_run *
 }
 
 /*
- * The verdict of step `i` comes later. Queue the jobs of the steps after it, too, each on the result
- * of the one before, so that a series does not need a bundle for each step. Their verdicts are used
- * once the steps before them have theirs.
+ * The verdict of step `i` comes later. Queue the jobs of the steps after it, too, each on the
+ * result of the one before, so that a series does not need a bundle for each step. Their verdicts
+ * are used once the steps before them have theirs.
  */
 static int queue_rest(struct kl_materialize_run *run, const struct place *place, size_t i)
 {

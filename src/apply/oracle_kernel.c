@@ -16,8 +16,8 @@
 struct maker {
 	const struct kl_surface *surface;
 	/*
-	 * replacements of the words of the oracle's header in this language; NULL: the language is
-	 * not supported
+	 * replacements of the words of the oracle's header in this language; NULL if the language
+	 * is not supported
 	 */
 	const struct kl_oracle_words *words;
 	const char *real; /* type that replaces kl_real: "float" or "double" */

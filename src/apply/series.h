@@ -9,8 +9,9 @@
  * series - the diffs of a lineage's steps, in the order of the steps.
  *
  * Some steps gain nothing by themselves and enable the next. A lineage shows an order in which its
- * steps work, so the diffs that cards have of one lineage are tried one after the other, each on the
- * result of the one before. A card whose mechanism a lineage uses several times has several steps.
+ * steps work, so the diffs that cards have of one lineage are tried one after the other, each on
+ * the result of the one before. A card whose mechanism a lineage uses several times has several
+ * steps.
  */
 
 /* most lineages in a list: those of the cards that retrieve lists first */
@@ -38,7 +39,7 @@ void kl_series_release(struct kl_series *series);
 
 /**
  * Find the way to apply try->card (carrier.h) that is the diff of the step, and set try->variant.
- * KL_ENO: the card has no diff of this step for the language of the state.
+ * Return KL_ENO if the card has no diff of this step for the language of the state.
  */
 int kl_series_find_way(struct kl_carrier_try *try, const struct kl_series_step *step);
 

@@ -28,7 +28,7 @@
 /* The resources of a session that its backends use; all borrowed. */
 struct kl_backend_session {
 	const struct kl_jail *jail;
-	struct kl_repo *repo; /* NULL: read no settings, and cache nothing after the session */
+	struct kl_repo *repo; /* NULL to read no settings, and cache nothing after the session */
 	const char *dir;      /* private scratch directory */
 	const char *platform; /* the requested platform; NULL if none */
 };
@@ -50,14 +50,14 @@ struct kl_backend_device {
 struct kl_backend_job {
 	const struct kl_contract *contract;
 	const struct kl_platform *platform;
-	const struct kl_artefact *candidate, *parent, *baseline; /* NULL: none */
+	const struct kl_artefact *candidate, *parent, *baseline; /* NULL if none */
 	const struct kl_launch *oracle; /* the oracle's launch plan; NULL if it has none */
 };
 
 struct kl_backend {
 	const struct kl_language *language;
 	const char *object;                  /* file suffix of a compiled oracle: "image" */
-	const struct kl_oracle_words *words; /* NULL: an oracle cannot be made into a kernel */
+	const struct kl_oracle_words *words; /* NULL if an oracle cannot be made into a kernel */
 
 	/* --- how kernels are run and judged */
 	enum kl_job_surface surface; /* how the worker calls a kernel */
@@ -67,7 +67,7 @@ struct kl_backend {
 	bool walled;
 	/* hardware counters can be read while a kernel runs */
 	bool counters;
-	const struct kl_backend_device *device; /* NULL: kernels run on the CPU */
+	const struct kl_backend_device *device; /* NULL if kernels run on the CPU */
 	/**
 	 * Rates that no machine of this kind reaches. They give the shortest possible time of a
 	 * call; a measured time below that is invalid.
@@ -91,55 +91,55 @@ struct kl_backend {
 	bool own_platform;
 	/**
 	 * Find the platform that a kernel would be judged on; the caller frees *id. `asked` is the
-	 * value of klineage.platform; NULL: it is not set.
+	 * value of klineage.platform; NULL if it is not set.
 	 */
 	int (*guess)(char **id, const struct kl_surface *surface, const char *asked);
-	/** Get the limits of a platform's devices. NULL: the backend knows no limits. */
+	/** Get the limits of a platform's devices. The function is NULL if there are no limits. */
 	int (*limits)(struct kl_plan_facts *out, const char *platform);
 	/**
-	 * Retarget a kernel to another platform of this backend. KL_ENO: it cannot be retargeted;
-	 * the message says why.
+	 * Retarget a kernel to another platform of this backend. Return KL_ENO if it cannot be
+	 * retargeted; the message says why.
 	 */
 	int (*port)(struct kl_surface **out, const struct kl_surface *surface,
 		    const char *platform);
 
 	/**
 	 * Name the tools of this machine that compile kernels, such as "gcc 12.2.0, on
-	 * cpu/x86-64-v3"; the caller frees *out. `repo` NULL: read no settings. KL_ECANNOT: there
-	 * are none.
+	 * cpu/x86-64-v3"; the caller frees *out. `repo` NULL: read no settings. Return KL_ECANNOT
+	 * if there are none.
 	 */
 	int (*tools)(char **out, struct kl_repo *repo);
 
 	/* --- functions for a session; `state` belongs to the backend */
 	/**
-	 * Start a session. KL_EINVALID: the requested platform is unknown; KL_ECANNOT: this
-	 * machine cannot run it.
+	 * Start a session. Return KL_EINVALID if the requested platform is unknown; return
+	 * KL_ECANNOT if this machine cannot run it.
 	 */
 	int (*open)(void **state, const struct kl_backend_session *session);
 	void (*close)(void *state);
 	/**
 	 * Get the platform that a kernel is judged on; its `device` can still be unknown. `surface`
-	 * can be NULL unless `own_platform` is set. KL_ECANNOT: there is no compiler, or another
-	 * platform was requested.
+	 * can be NULL unless `own_platform` is set. Return KL_ECANNOT if there is no compiler, or
+	 * another platform was requested.
 	 */
 	int (*platform)(struct kl_platform *out, void *state, const struct kl_surface *surface);
 	/**
-	 * Find or build the tools and libraries that are needed to compile kernels. KL_ECANNOT: the
-	 * message says what is missing.
+	 * Find or build the tools and libraries that are needed to compile kernels. Return
+	 * KL_ECANNOT if one of them is missing; the message names it.
 	 */
 	int (*prepare)(void *state, const struct kl_surface *surface);
 
 	/* --- compiling, after prepare(); any thread can call these with a `dir` of its own */
 	/**
-	 * Compile and audit a kernel. KL_ENO: the kernel is refused; *class_ is set to the class of
-	 * the verdict, and the message says why.
+	 * Compile and audit a kernel. Return KL_ENO if the kernel is refused; *class_ is set to the
+	 * class of the verdict, and the message says why.
 	 */
 	int (*compile)(struct kl_artefact **out, const char **class_, const void *state,
 		       const struct kl_surface *surface, const char *dir);
 	/**
 	 * Compile an oracle in one arithmetic to `dir`/<kl_oracle_name>.<object>. `launch`: the
-	 * oracle's launch plan; NULL: it has none. KL_ECANNOT: the oracle is not written yet;
-	 * KL_EINVALID: it does not compile, or the audit refuses it.
+	 * oracle's launch plan; NULL if it has none. Return KL_ECANNOT if the oracle is not written
+	 * yet; return KL_EINVALID if it does not compile, or the audit refuses it.
 	 */
 	int (*oracle)(const void *state, const struct kl_surface *surface,
 		      const struct kl_launch *launch, enum kl_oracle which, const char *dir);
@@ -150,9 +150,10 @@ struct kl_backend {
 	int (*recipe)(struct kl_digest *key, const void *state);
 	/**
 	 * Compile the contract's baseline for the architecture `march` ("sm_90"), if the source of
-	 * the baseline is shipped with this program. KL_ENOTFOUND (no message set): it is not
-	 * shipped; KL_ECANNOT: it cannot be compiled here. NULL: this backend has no shipped
-	 * baselines. `kept`: its object from an earlier session; NULL: compile it in `dir`.
+	 * the baseline is shipped with this program. Return KL_ENOTFOUND, without a message, if it
+	 * is not shipped, and KL_ECANNOT if it cannot be compiled here. `kept` is the object from
+	 * an earlier session; if it is NULL, compile the source in `dir`. The function is NULL if
+	 * this backend has no shipped baselines.
 	 */
 	int (*baseline)(struct kl_artefact **out, const void *state,
 			const struct kl_surface *surface, const char *march, const char *dir,
@@ -175,7 +176,10 @@ extern const struct kl_backend kl_backend_c, kl_backend_cpp, kl_backend_cuda, kl
 
 /** Return the backend of a contract that was read with kl_languages. Never NULL. */
 const struct kl_backend *kl_backend_of(const struct kl_contract *contract);
-/** Look up a contract's backend in a table. KL_ECANNOT: the table has no row for its language. */
+/**
+ * Look up a contract's backend in a table. Return KL_ECANNOT if the table has no row for its
+ * language.
+ */
 int kl_backend_find(const struct kl_backend **out, const struct kl_backends *all,
 		    const struct kl_contract *contract);
 /**
@@ -184,8 +188,8 @@ int kl_backend_find(const struct kl_backend **out, const struct kl_backends *all
  */
 bool kl_backend_is_walled(const struct kl_backends *all, const char *platform, enum kl_tier tier);
 /**
- * Find the first backend that owns a platform. KL_EINVALID: none does; the message lists the known
- * platforms.
+ * Find the first backend that owns a platform. Return KL_EINVALID if none does; the message lists
+ * the known platforms.
  */
 int kl_backend_owner(const struct kl_backend **out, const struct kl_backends *all,
 		     const char *platform);

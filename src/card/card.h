@@ -31,8 +31,8 @@
  * the event it cites, not by its index.
  */
 /*
- * the newest schema that can be read; a card is written with the least one that can hold it, so that
- * older programs read it if they can (kl_card_normalize)
+ * the newest schema that can be read; a card is written with the least one that can hold it, so
+ * that older programs read it if they can (kl_card_normalize)
  */
 #define KL_CARD_SCHEMA 2
 #define KL_CARD_MAX_BYTES (1u << 20)
@@ -140,7 +140,7 @@ struct kl_card_pre {
 	char *class_; /* class of that failure: "fault", "wrong-edge", "slower", ... */
 	/* event of the kernel without the card's code, K_{i-1}, that passed where `by` failed */
 	char *pair;
-	char *source; /* where the condition is written, such as a launch plan; NULL: nowhere */
+	char *source; /* where the condition is written, such as a launch plan; NULL if it is nowhere */
 };
 
 /** The measured ratio of one event; it is never an average over several events. */
@@ -157,7 +157,7 @@ struct kl_card_evidence {
 	char *lineage;        /* "<workload>/<name>" */
 	int64_t step;         /* the transition from K_{step-1} to K_step */
 	char *before, *after; /* commits, 40 hex digits */
-	/* commit of K_step, re-derived on K_{step-1}; NULL: `derivation` is inverse */
+	/* commit of K_step, re-derived on K_{step-1}; NULL if `derivation` is inverse */
 	char *rederived;
 	enum kl_derivation derivation;
 	char *origin; /* "induced", "authored" or "historical" */
@@ -191,8 +191,8 @@ struct kl_card_control {
 	char *class_; /* class of the failure */
 	struct kl_ratio ratio;
 	char *event;
-	int64_t usd;    /* millionths of a dollar; -1: unknown */
-	int64_t tokens; /* input and output of all turns; -1: unknown */
+	int64_t usd;    /* millionths of a dollar; -1 if unknown */
+	int64_t tokens; /* input and output of all turns; -1 if unknown */
 	char *card;     /* of the arm `wrong`: the card that was shown; else NULL */
 };
 
@@ -205,18 +205,18 @@ struct kl_card_control {
  */
 struct kl_card_trial {
 	/*
-	 * reason for the retraction; NULL: the row is a trial. The only other members of a
+	 * reason for the retraction; NULL if the row is a trial. The only other members of a
 	 * retraction are `by`, `time` and optionally `event`
 	 */
 	char *retracted;
 	char *by, *time; /* "Name <mail>", "2026-11-20T10:00:00Z" */
 	bool foreign;    /* imported from another library: the trial is kept, but does not count */
 	int64_t trial;   /* number of the trial of this card on this state: 1, 2, 3 */
-	int64_t rule;    /* KL_TRIAL_RULE; 0: an earlier rule, which compared names */
+	int64_t rule;    /* KL_TRIAL_RULE; 0 for an earlier rule, which compared names */
 	enum kl_level level;
 	/*
 	 * lines in which the state differs from the nearest state of the evidence, and the share of
-	 * lines that are the same, in millionths; -1: no state of the evidence could be read
+	 * lines that are the same, in millionths; -1 if no state of the evidence could be read
 	 */
 	int64_t changed, alike;
 	char *workload;
@@ -225,7 +225,7 @@ struct kl_card_trial {
 	struct kl_card_dims dims;
 	char *dtype, *language, *platform;
 	char *state; /* commit, 40 hex digits */
-	char *made;  /* commit that the trial made; NULL: no edit was made */
+	char *made;  /* commit that the trial made; NULL if no edit was made */
 	enum kl_result result;
 	char *class_;          /* class of the failure; "no-edit" if no edit was made */
 	struct kl_ratio ratio; /* speed of the edited state compared with the state */
@@ -234,14 +234,14 @@ struct kl_card_trial {
 	 * unknown
 	 */
 	int64_t recovered;
-	char *event; /* NULL: no edit was made, so nothing was judged */
+	char *event; /* NULL if no edit was made, so nothing was judged */
 	int64_t repairs;
 	enum kl_trial_how how;
-	char *model;    /* name of the model; NULL: a tool applied the card */
-	int64_t usd;    /* millionths of a dollar; -1: unknown */
-	int64_t tokens; /* input and output of all turns with the card; -1: unknown */
+	char *model;    /* name of the model; NULL if a tool applied the card */
+	int64_t usd;    /* millionths of a dollar; -1 if unknown */
+	int64_t tokens; /* input and output of all turns with the card; -1 if unknown */
 	bool isolated;
-	int64_t seed; /* the state and the order of the arms were drawn with it; 0: not drawn */
+	int64_t seed; /* the state and the order of the arms were drawn with it; 0 if not drawn */
 	char *arms;   /* arms in the order in which they ran: "intent card wrong bare"; or NULL */
 	/* enabled cards that were applied together with this card */
 	struct kl_strvec with;
@@ -267,7 +267,9 @@ struct kl_card {
 	enum kl_card_status status; /* as kl_status_of() computed it (status.h) */
 	char *intent;
 	char *mechanism; /* entry of templates/mechanisms.yaml, or NULL */
-	/* the steps have no entry of that table: `mechanism` is their author's name, or the action */
+	/*
+	 * the steps have no entry of that table: `mechanism` is their author's name, or the action
+	 */
 	bool unlisted;
 	char *action; /* action of the backward step that the card was learned from, or NULL */
 	struct kl_card_anchor anchor;
@@ -312,9 +314,9 @@ struct kl_card *kl_card_copy(const struct kl_card *card);
 /* --- reading and writing --------------------------------------------------- */
 
 /**
- * Parse one card strictly and put its rows into canonical order. The caller frees *out.
- * KL_EINVALID: the card is malformed (the message is "<name>:<line>:<column>: <what>") or larger
- * than KL_CARD_MAX_BYTES. KL_ECANNOT: the card has a newer schema.
+ * Parse one card strictly and put its rows into canonical order. The caller frees *out. Return
+ * KL_EINVALID if the card is malformed (the message is "<name>:<line>:<column>: <what>") or larger
+ * than KL_CARD_MAX_BYTES. Return KL_ECANNOT if the card has a newer schema.
  */
 int kl_card_parse(struct kl_card **out, const char *name, const char *text, size_t len);
 /** Like kl_card_parse(), but read the card from a parsed YAML tree. */
@@ -374,8 +376,8 @@ void kl_card_commits(struct kl_strvec *out, const struct kl_card *card);
 /** Check whether the card's evidence names the commit as `before`, `after` or `rederived`. */
 bool kl_card_has_state(const struct kl_card *card, const char *commit);
 /**
- * Find a precondition by id; NULL: the card has none with this id. If `sound` is not NULL, set
- * *sound to whether the precondition is in the list `sound`.
+ * Find a precondition by id. Return NULL if the card has none with this id. If `sound` is not NULL,
+ * set *sound to whether the precondition is in the list `sound`.
  */
 const struct kl_card_pre *kl_card_find_pre(const struct kl_card *card, const char *id, bool *sound);
 bool kl_card_has_pre(const struct kl_card *card, const char *id);

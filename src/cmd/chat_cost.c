@@ -103,7 +103,7 @@ static void print_bars(const struct kl_spend *spend)
 	}
 }
 
-/* Return the share of all prompt tokens that came from a cache, in millionths; -1: unknown. */
+/* Return the share of all prompt tokens that came from a cache, in millionths; -1 if unknown. */
 static int64_t cached_ppm(const struct kl_usage *usage)
 {
 	int64_t prompt = kl_usage_prompt(usage);
@@ -229,7 +229,9 @@ static int list_accounts(struct kl_strvec *out, struct kl_repo *repo, const char
 	return err;
 }
 
-/* List the named workload and its searches, or all workloads that have a ledger, and all searches. */
+/*
+ * List the named workload and its searches, or all workloads that have a ledger, and all searches.
+ */
 static int list_workloads(struct kl_strvec *out, struct kl_repo *repo, const char *workload)
 {
 	int err = workload ? 0 : list_accounts(out, repo, KL_LEDGER_REFS, NULL);

@@ -6,8 +6,8 @@
 #include "repo/repo.h"
 
 /*
- * checkup - checks what `git klineage doctor` reports: whether this machine and this clone have what
- * a verdict needs. Each check gives a finding, and the line that mends it.
+ * checkup - checks what `git klineage doctor` reports: whether this machine and this clone have
+ * what a verdict needs. Each check gives a finding, and the line that mends it.
  *
  *	KL_AUTO(kl_checkup_release) struct kl_checkup checkup = { 0 };
  *	kl_checkup_run(&checkup, repo);
@@ -25,7 +25,7 @@ struct kl_finding {
 	const char *check; /* static: "jail" */
 	enum kl_finding_state state;
 	char *text;
-	char *mend; /* a command, a setting or a package; NULL: nothing to mend */
+	char *mend; /* a command, a setting or a package; NULL for nothing to mend */
 };
 
 struct kl_checkup {

@@ -27,7 +27,7 @@ static const char synopsis[] = "probe [<options>] [<lineage>[:<step>] | <card>]\
 struct args {
 	const char *grid, *workload, *jail, *platform, *map, *dispatch;
 	int64_t seconds; /* or NOT_GIVEN */
-	int64_t points;  /* 0: not given */
+	int64_t points;  /* 0 if not given */
 	int64_t check;
 	bool table, dry, json, quiet, progress, write, again;
 };
@@ -36,7 +36,7 @@ struct args {
 struct work {
 	struct kl_repo *repo;
 	struct kl_probe_steps steps;
-	struct kl_probing *probe; /* of each step; NULL: not begun */
+	struct kl_probing *probe; /* of each step; NULL if not begun */
 	struct kl_probe_findings *findings;
 	struct kl_probe_axis axis[MAX_AXES];
 	size_t naxis;
@@ -90,9 +90,9 @@ static int read_grid(struct work *work, const char *grid)
 struct asking {
 	struct work *work;
 	struct kl_probing_opts *opts;
-	struct kl_gate *gate; /* NULL: a dry run */
-	json_t *steps;        /* gets the results; NULL: print them */
-	int64_t seconds;      /* below 0: no limit */
+	struct kl_gate *gate; /* NULL in a dry run */
+	json_t *steps;        /* gets the results; NULL to print them */
+	int64_t seconds;      /* below 0 for no limit */
 };
 
 static bool is_remote(const struct asking *asking)

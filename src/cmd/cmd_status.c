@@ -14,7 +14,7 @@
 
 static const char synopsis[] = "status [--json | --porcelain [-z]]";
 
-/* How many cards fit a kernel in HEAD; -1: not known. */
+/* How many cards fit a kernel in HEAD; -1 if not known. */
 struct fit {
 	int64_t verified, hypotheses;
 };
@@ -40,7 +40,7 @@ static void status_release(struct status *status)
 
 /* The verdict to show for a state, and its word. */
 struct known {
-	const struct kl_event *event; /* borrowed; NULL: the kernel was never judged */
+	const struct kl_event *event; /* borrowed; NULL if the kernel was never judged */
 	const char *word;
 };
 

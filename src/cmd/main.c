@@ -104,7 +104,7 @@ static int prepare_context(struct kl_cmd_ctx *ctx, int needs)
 
 /*
  * Remove --color[=<when>] and --no-color, which every verb takes, from `argv`. Return the value of
- * the last of these options; NULL: none was given.
+ * the last of these options; NULL if none was given.
  */
 static const char *take_color(int *argc, char **argv)
 {

@@ -22,10 +22,10 @@ const char *kl_overview_where_name(enum kl_overview_where where);
 struct kl_overview_state {
 	bool there;    /* there is a contract at this place */
 	bool repeated; /* the same surface as in the place before: HEAD, then the index */
-	char *why;     /* the kernel cannot be read; NULL: it was read */
-	/* index of the kernel's verdicts in struct kl_overview `verdicts`; -1: it was not read */
+	char *why;     /* why the kernel cannot be read; NULL if it was read */
+	/* index of the kernel's verdicts in struct kl_overview `verdicts`; -1 if it was not read */
 	int64_t entry;
-	struct kl_surface *surface; /* owned; NULL: it was not read */
+	struct kl_surface *surface; /* owned; NULL if it was not read */
 };
 
 struct kl_overview_kernel {
@@ -45,7 +45,7 @@ struct kl_overview {
 	struct kl_verdict_lookup verdicts;
 	struct kl_overview_remote *remote;
 	size_t nremote, remote_alloc;
-	git_oid head; /* zero: HEAD is unborn */
+	git_oid head; /* zero if HEAD is unborn */
 };
 
 int kl_overview_load(struct kl_overview *out, struct kl_repo *repo);

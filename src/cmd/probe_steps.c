@@ -86,7 +86,7 @@ static int find_lineage(struct kl_probe_steps *out, const char *what)
 	return 0;
 }
 
-/* Find the steps that a card was learned from. KL_ENOTFOUND: there is no such card. */
+/* Find the steps that a card was learned from. Return KL_ENOTFOUND if there is no such card. */
 static int find_card(struct kl_probe_steps *out, const char *what)
 {
 	const struct kl_card *card;

@@ -8,8 +8,8 @@
 #include "probe/findings.h"
 
 /*
- * probe_steps - finds the steps that `git klineage probe` is about: those of a lineage, one of them,
- * those that a card was learned from, or the step between two revisions.
+ * probe_steps - finds the steps that `git klineage probe` is about: those of a lineage, one of
+ * them, those that a card was learned from, or the step between two revisions.
  */
 struct kl_probe_step {
 	char *label;                             /* "topk/x:4", or the two revisions */
@@ -27,7 +27,7 @@ struct kl_probe_steps {
 	struct kl_transitions transitions;
 	struct kl_selection selection[2];
 	struct kl_library *library; /* of a card */
-	struct kl_card *card;       /* NULL: no card was named */
+	struct kl_card *card;       /* NULL if no card was named */
 };
 
 /**

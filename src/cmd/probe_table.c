@@ -28,7 +28,7 @@ struct tabling {
 	struct kl_progress *progress;
 	struct kl_gate *gate; /* opened for the first step; else NULL */
 	struct kl_table table;
-	json_t *cards; /* NULL: print for people */
+	json_t *cards; /* NULL to print for people */
 	struct tally all;
 	size_t n, absent; /* cards; those of which no step is here */
 	int64_t end_ns;
@@ -101,7 +101,10 @@ static int count_step(struct tally *to, struct tabling *tabling, const struct kl
 	};
 	int err = tabling->gate ? 0 : kl_probing_gate(&tabling->gate, &opts);
 
-	/* a table waits for no results: those that come from elsewhere are counted when they are here */
+	/*
+	 * a table waits for no results: those that come from elsewhere are counted when they are
+	 * here
+	 */
 	if (!err && kl_gate_is_remote(tabling->gate))
 		opts.ms = 0;
 	if (!err)

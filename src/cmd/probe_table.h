@@ -15,12 +15,15 @@
  */
 struct kl_probe_table {
 	const char *jail, *platform; /* as in struct kl_gate_opts */
-	int64_t seconds;             /* for all cards; 0: judge nothing, and count what is stored */
-	size_t check;                /* as in struct kl_probing_opts */
+	int64_t seconds; /* for all cards; 0 to judge nothing, and count what is stored */
+	size_t check;    /* as in struct kl_probing_opts */
 	bool json, quiet, progress;
 };
 
-/** Errors are those of kl_probing_run(); KL_ENOTFOUND: the library has no cards. */
+/**
+ * Probe the steps of all cards, and print the table. Return KL_ENOTFOUND if the library has no
+ * cards.
+ */
 int kl_probe_table(struct kl_repo *repo, const struct kl_probe_table *args);
 
 #endif

@@ -10,7 +10,7 @@
 struct kl_search_result {
 	const struct kl_cell *cell;
 	struct kl_session *session;
-	const struct kl_event *again; /* of the best, measured again; NULL: there is no best */
+	const struct kl_event *again; /* of the best, measured again; NULL if there is no best */
 	const char *workload, *name;
 };
 
@@ -23,7 +23,7 @@ void kl_search_print_policies(void);
 struct kl_search_plan {
 	const struct kl_setup *setup;
 	const char *workload, *name;
-	const char *budget; /* as given; NULL: as configured */
+	const char *budget; /* as given; NULL to use the configured one */
 };
 void kl_search_print_plan(const struct kl_search_plan *plan, bool json);
 

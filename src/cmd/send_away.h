@@ -4,12 +4,15 @@
 
 #include "gate/gate.h"
 
-/* send_away - sends the jobs that wait in a session, for verbs that go on when the results are in. */
+/*
+ * send_away - sends the jobs that wait in a session, for verbs that go on when the results are in.
+ */
 
 /**
  * Send all jobs that wait. Return 0 if results came back at once; the verb then judges again, and
- * finds verdicts. KL_ECANNOT: the user must take a file to a worker, or no result came back. Hints
- * say what to run there, and then here: the import, and `then`, the command that goes on.
+ * finds verdicts. Return KL_ECANNOT if the user must take a file to a worker, or no result came
+ * back. Hints say what to run there, and then here: the import, and `then`, the command that goes
+ * on.
  */
 int kl_send_away(struct kl_gate *gate, const char *then);
 /** Return KL_ECANNOT with these hints for a bundle that waits (kl_wave.sent); 0 if it does not. */

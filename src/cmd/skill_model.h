@@ -12,11 +12,11 @@
  * model from the configuration.)
  */
 struct kl_skill_model {
-	const char *rewriter, *exec, *model, *budget; /* as given; NULL: not given */
+	const char *rewriter, *exec, *model, *budget; /* as given; NULL if not given */
 	struct kl_repo *repo;
 	struct kl_progress *progress;
 	enum kl_budget of; /* the budget to spend from */
-	const char *purse; /* name of a search, whose purse is used; NULL: none */
+	const char *purse; /* name of a search, whose purse is used; NULL if none */
 	/* private */
 	struct kl_session *session;
 };
@@ -37,7 +37,7 @@ struct kl_skill_model {
 
 void kl_skill_model_release(struct kl_skill_model *model);
 
-/** Check the options. KL_EUSAGE: they are invalid or contradict each other. */
+/** Check the options. Return KL_EUSAGE if they are invalid or contradict each other. */
 int kl_skill_model_check(struct kl_skill_model *model, const char *synopsis);
 /** Return true if a model was chosen. */
 bool kl_skill_model_is(const struct kl_skill_model *model);

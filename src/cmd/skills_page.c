@@ -65,7 +65,7 @@ static void print_what(const struct kl_card *card)
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-/* Skip "<name> != '<value>' || " at *test, and return the value; NULL: it is not there. */
+/* Skip "<name> != '<value>' || " at *test, and return the value; NULL if it is not there. */
 static char *skip_guard(const char **test, const char *name)
 {
 	KL_AUTO(kl_freep) char *guard = kl_asprintf("%s != '", name);

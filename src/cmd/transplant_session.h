@@ -11,7 +11,7 @@
  */
 struct kl_transplant_args {
 	const char *within, *jail, *platform;
-	int64_t seconds; /* 0: no limit */
+	int64_t seconds; /* time limit; 0 for no limit */
 	bool dry_run, quiet, progress, json;
 	int64_t within_ppm; /* read from `within` */
 };
@@ -34,21 +34,21 @@ struct kl_transplant_args {
 			    "show progress even if stderr is not a terminal"),              \
 		KL_OPT_BOOL('\0', "json", &(args)->json, "print the result as JSON")
 
-/** Check and read the options. KL_EUSAGE: one of them is invalid. */
+/** Check and read the options. Return KL_EUSAGE if one of them is invalid. */
 int kl_transplant_args_check(struct kl_transplant_args *args, const char *synopsis);
 
 struct kl_transplant_session {
 	struct kl_transplant transplant;
-	size_t step;          /* the step that the operand names; 0: none */
-	struct kl_gate *gate; /* NULL: a dry run */
+	size_t step;          /* the step that the operand names; 0 if none */
+	struct kl_gate *gate; /* NULL in a dry run */
 	struct kl_progress *progress;
 	struct kl_transplant_opts opts; /* for kl_transplant_judge() */
 	struct kl_wave wave;
 };
 
 /**
- * Load the lineage that `what` ("<workload>[/<name>][:<step>]", NULL: the only lineage) names, and
- * open a session of the gate unless it is a dry run.
+ * Load the lineage that `what` ("<workload>[/<name>][:<step>]", NULL for the only lineage) names,
+ * and open a session of the gate unless it is a dry run.
  */
 int kl_transplant_session_open(struct kl_transplant_session *out, struct kl_repo *repo,
 			       const struct kl_transplant_args *args, const char *what);

@@ -327,8 +327,8 @@ static void read_uses(struct kl_proto *proto, const struct kl_founds *all,
 }
 
 /*
- * Return the name of the template parameter [from, to), such as "N" for "int N = 4"; "": it has no
- * name.
+ * Return the name of the template parameter [from, to), such as "N" for "int N = 4"; "" if it has
+ * no name.
  */
 static char *given_name(const struct kl_tokens *tokens, size_t from, size_t to)
 {

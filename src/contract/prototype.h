@@ -24,7 +24,7 @@ struct kl_param {
 	 * without qualifiers; a typedef of the source is replaced by its C type, such as "uint32_t"
 	 */
 	char *type;
-	const char *dtype; /* name of the type in contracts; NULL: the type is unknown */
+	const char *dtype; /* name of the type in contracts; NULL if the type is unknown */
 	bool pointer;      /* the parameter is written as *p or p[] */
 	/* levels of pointers, where brackets count as one: 2 for a pointer to pointers */
 	size_t stars;
@@ -48,21 +48,21 @@ struct kl_proto {
 	size_t n;
 	struct kl_strvec headers; /* files that the source includes by #include "..." */
 	bool plain_name;          /* extern "C" */
-	char *scope;              /* the namespaces that the function is in: "ns::"; "": none */
+	char *scope;              /* the namespaces that the function is in: "ns::"; "" if none */
 	/*
 	 * for a template: its parameters, and the arguments of the instance that the source
 	 * launches; an unknown argument is ""
 	 */
 	struct kl_strvec given, argument;
-	/* for a kernel on a GPU: expressions of its launch in the source; NULL: unknown */
+	/* for a kernel on a GPU: expressions of its launch in the source; NULL if unknown */
 	char *grid, *block, *smem;
 };
 
 /**
  * Find the definition of `entry` ("tile", or in C++ "ns::tile<float, 8>"); if `entry` is NULL, find
  * the only function that is not static. If `kernel` is true, only kernels on a GPU (__global__)
- * count. KL_ENOTFOUND: there is no such function. KL_EINVALID: there are several (the message lists
- * them), or the prototype cannot be read.
+ * count. Return KL_ENOTFOUND if there is no such function. Return KL_EINVALID if there are several
+ * (the message lists them), or the prototype cannot be read.
  */
 int kl_proto_read(struct kl_proto **out, const char *text, size_t len, const char *entry,
 		  bool kernel);

@@ -24,10 +24,10 @@ struct kl_selection {
 };
 
 /**
- * Find the candidate and its parent; `rev` NULL: HEAD. KL_ECANNOT: there is no such contract (the
- * gate then exits with 125). KL_EUSAGE: there are several contracts and `workload` is NULL; the
- * hint lists their workloads. KL_EINVALID: several contracts have this workload, or the contract is
- * invalid.
+ * Find the candidate and its parent; `rev` NULL: HEAD. Return KL_ECANNOT if there is no such
+ * contract (the gate then exits with 125). Return KL_EUSAGE if there are several contracts and
+ * `workload` is NULL; the hint lists their workloads. Return KL_EINVALID if several contracts have
+ * this workload, or the contract is invalid.
  */
 int kl_select(struct kl_selection *out, struct kl_repo *repo, enum kl_state_kind kind,
 	      const char *rev, const char *workload);

@@ -90,8 +90,8 @@ static char *slug_of(const char *name)
 }
 
 /*
- * Find the language by the file's suffix. KL_EINVALID: `init` supports no language with this
- * suffix.
+ * Find the language by the file's suffix. Return KL_EINVALID if `init` supports no language with
+ * this suffix.
  */
 static int find_language(const struct kl_language **out, const char *leaf)
 {

@@ -335,7 +335,7 @@ int kl_surface_with(struct kl_surface **out, const struct kl_surface *surface,
 /* A surface in memory, from which a copy is read with some files replaced. */
 struct shown {
 	const struct kl_surface *surface;
-	/* contract to read, which is the first file; NULL: it has been read */
+	/* contract to read, which is the first file; NULL if it has been read */
 	const struct kl_file *contract;
 	const struct kl_file *edit; /* replaced files of the oracle */
 	size_t n;

@@ -155,8 +155,8 @@ json_t *kl_comparison_json(const struct kl_comparison *comparison)
 }
 
 /*
- * Return true if these are the comparisons that were read from `list`; elements of other types are
- * ignored.
+ * Return true if `vs` holds exactly the objects of `list`, in the same order, as it does when it
+ * was read from `list` and not changed since. Ignore elements of `list` that are not objects.
  */
 static bool is_as_read(const struct kl_comparisons *vs, const json_t *list)
 {

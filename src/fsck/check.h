@@ -7,9 +7,9 @@
 /*
  * check - checks the refs of git-klineage against docs/formats.md. It checks the shape and trailers
  * of walks, lineages, rejected steps and transplants; that each lineage agrees with its walk; that
- * gate events are for the files of their commits; that cited events exist; conversations and ledgers
- * (fsck/check_chat.h); and the state of an operation in progress. It changes nothing, and does not
- * repeat what git fsck checks.
+ * gate events are for the files of their commits; that cited events exist; conversations and
+ * ledgers (fsck/check_chat.h); and the state of an operation in progress. It changes nothing, and
+ * does not repeat what git fsck checks.
  */
 enum kl_check_severity {
 	KL_CHECK_ERROR,   /* data is invalid */
@@ -31,7 +31,10 @@ struct kl_check {
 	 * check all
 	 */
 	const git_oid *known;
-	/* for transplants from a remote: the tip of the lineage whose steps were tried; NULL: none */
+	/*
+	 * for transplants from a remote: the tip of the lineage whose steps were tried; NULL if
+	 * none
+	 */
 	const git_oid *lineage;
 };
 
@@ -42,8 +45,8 @@ int kl_check_run(struct kl_check *check);
 #define KL_CHECK_FOREIGN_STEPS 20000
 
 /**
- * Check one lineage, one ref of rejected steps, one campaign or the transplants of one lineage from a
- * remote before it is used. `name` is "lineage/<workload>/<name>", "rejected/<workload>/<name>",
+ * Check one lineage, one ref of rejected steps, one campaign or the transplants of one lineage from
+ * a remote before it is used. `name` is "lineage/<workload>/<name>", "rejected/<workload>/<name>",
  * "campaign/<workload>/<name>" or "transplant/<workload>/<name>", whatever the name of the tracking
  * ref. The findings are added to the counts in `check`. Only commits that are reachable from `tip`
  * are read.

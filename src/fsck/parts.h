@@ -49,8 +49,8 @@ struct kl_chain {
 void kl_chain_release(struct kl_chain *chain);
 /**
  * Read the commits from `tip` along parent[via], up to the root. If `past_end` is set, stop after
- * the first commit that is not a step. KL_EINVALID: there are too many commits, or they are too
- * large.
+ * the first commit that is not a step. Return KL_EINVALID if there are too many commits, or they
+ * are too large.
  */
 int kl_chain_read(struct kl_chain *out, struct kl_checker *checker, const git_oid *tip, size_t via,
 		  bool past_end);

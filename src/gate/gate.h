@@ -30,28 +30,28 @@
 
 struct kl_gate_opts {
 	struct kl_progress *progress; /* borrowed, or NULL */
-	/* NULL: config klineage.jail; if not set, the strongest level that works */
+	/* NULL for the value of klineage.jail; if not set, the strongest level that works */
 	const char *jail;
 	/**
-	 * NULL: config klineage.platform; if not set, the platform of the machine, at most
+	 * NULL for the value of klineage.platform; if not set, the platform of the machine, at most
 	 * x86-64-v3.
 	 */
 	const char *platform;
-	uint64_t seed; /* replay a run with this seed; 0: draw a new seed from the system */
+	uint64_t seed; /* replay a run with this seed; 0 to draw a new seed from the system */
 	/**
 	 * Judge correctness at this point of the domain only ("M=3,N=7"), or at two points joined
 	 * by "/", in this order. The verdict says nothing about other points and is not cached.
-	 * NULL: judge at the contract's points.
+	 * NULL to judge at the contract's points.
 	 */
 	const char *dims;
 	/**
-	 * With `dims`: also time the candidate at these points, as at the contract's cases. The domain
-	 * is not searched.
+	 * With `dims`: also time the candidate at these points, as at the contract's cases. The
+	 * domain is not searched.
 	 */
 	bool timed;
 	/**
-	 * With `dims`: the tensors lie at these addresses, as in struct kl_gate_point; NULL: where the
-	 * worker puts them. Borrowed.
+	 * With `dims`: the tensors lie at these addresses, as in struct kl_gate_point; NULL lets
+	 * them lie where the worker puts them. Borrowed.
 	 */
 	const char *base;
 	bool no_profile; /* correctness only: the event has no profile */
@@ -65,24 +65,27 @@ struct kl_gate_opts {
 	bool no_cache; /* judge again even if a verdict is cached */
 	/** Fail with class `no-change` if the machine code equals the parent's. Walks set this. */
 	bool same_code_fails;
-	int64_t profile_ms; /* time limit of the profile in ms; 0: KL_GATE_PROFILE_MS */
-	/** Runner (gate/runner/runner.h); NULL: config klineage.runner; if not set, "local". */
+	int64_t profile_ms; /* time limit of the profile in ms; 0 for KL_GATE_PROFILE_MS */
+	/**
+	 * Runner (gate/runner/runner.h); NULL for the value of klineage.runner; if not set,
+	 * "local".
+	 */
 	const char *runner;
 	/**
 	 * The commit whose list of signers decides which signed verdicts can replace a run; NULL:
 	 * the commit that klineage.signers names. Borrowed.
 	 */
 	const git_oid *signers_base;
-	/** Backends of the surfaces to judge; NULL: kl_backends. Borrowed. */
+	/** Backends of the surfaces to judge; NULL for kl_backends. Borrowed. */
 	const struct kl_backends *backends;
 };
 
 struct kl_gate;
 
 /**
- * Open a session. `repo` is borrowed until kl_gate_free(); NULL: no cache and no config.
- * KL_ECANNOT: there is no jail, or this machine cannot judge on the requested platform. KL_EUSAGE:
- * an option is invalid.
+ * Open a session. `repo` is borrowed until kl_gate_free(); if it is NULL, no cache and no config
+ * are used. Return KL_ECANNOT if there is no jail, or this machine cannot judge on the requested
+ * platform. Return KL_EUSAGE if an option is invalid.
  */
 int kl_gate_open(struct kl_gate **out, struct kl_repo *repo, const struct kl_gate_opts *opts);
 void kl_gate_free(struct kl_gate *gate);
@@ -96,20 +99,21 @@ int kl_gate_platform(struct kl_platform *out, struct kl_gate *gate,
 		     const struct kl_surface *surface);
 /**
  * Get the platform on which this machine would judge a kernel that was judged on `platform`; see
- * kl_builder_machine(). KL_EINVALID: unknown platform. KL_ECANNOT: this session cannot judge on
- * that platform.
+ * kl_builder_machine(). Return KL_EINVALID if the platform is unknown. Return KL_ECANNOT if this
+ * session cannot judge on that platform.
  */
 int kl_gate_machine(struct kl_platform *out, struct kl_gate *gate, const char *platform);
 const struct kl_jail *kl_gate_jail(const struct kl_gate *gate);
 
 /**
- * Judge a candidate and compare its speed with `parent` (NULL: none) and the contract's baseline.
- * Returns 0 for every verdict. KL_ECANNOT: the candidate cannot be tested here, for example because
- * the oracle is not written or does not compile, or because the machine is in trouble (full disk,
- * no memory, no descriptors, a compiler that crashes); then nothing is cached. A baseline that
- * cannot be compiled is reported and left out. KL_EINTR: the user interrupted the run.
+ * Judge a candidate and compare its speed with `parent` (NULL if none) and the contract's baseline.
+ * Returns 0 for every verdict. Return KL_ECANNOT if the candidate cannot be tested here, for
+ * example because the oracle is not written or does not compile, or because the machine is in
+ * trouble (full disk, no memory, no descriptors, a compiler that crashes); then nothing is cached.
+ * A baseline that cannot be compiled is reported and left out. Return KL_EINTR if the user
+ * interrupted the run.
  *
- * `commit` is the hex id of a commit with the candidate's surface; NULL: not known. If the job is
+ * `commit` is the hex id of a commit with the candidate's surface; NULL if not known. If the job is
  * judged elsewhere, the commit gets a note when the result is imported.
  */
 int kl_gate_judge_at(struct kl_judgement **out, struct kl_gate *gate,
@@ -136,23 +140,24 @@ bool kl_gate_is_again(const struct kl_gate *gate, const struct kl_event *event);
 /* What kl_gate_judge_point() judges. */
 struct kl_gate_point {
 	const char *dims;                /* "M=3,N=7"; the candidate's contract must allow it */
-	const struct kl_surface *parent; /* time both there, too; NULL: correctness only */
+	const struct kl_surface *parent; /* time both there, too; NULL for correctness only */
 	/*
 	 * draw all inputs from this seed, as in a replay: every band of values that the contract
-	 * allows, not only a few of them; 0: draw them as for a verdict
+	 * allows, not only a few of them; 0 to draw them as for a verdict
 	 */
 	uint64_t seed;
 	/* the event's member `point`; borrowed; NULL: {"dims": {...}} */
 	const json_t *member;
 	/*
 	 * if the point is judged elsewhere: the campaign that gets the event when the result is
-	 * imported; NULL: only a session that judges at once can judge the point
+	 * imported; NULL if only a session that judges at once can judge the point
 	 */
 	const char *campaign;
 	/*
-	 * "x=4": this tensor lies at an address that is a multiple of 4 bytes and of no greater power
-	 * of two, every other tensor at one of KL_GATE_BASE bytes; NULL: at either end of a mapping,
-	 * so that most addresses are multiples of the size of the tensor's elements only
+	 * "x=4": this tensor lies at an address that is a multiple of 4 bytes and of no greater
+	 * power of two, every other tensor at one of KL_GATE_BASE bytes; NULL to place them at
+	 * either end of a mapping, so that most addresses are multiples of the size of the tensor's
+	 * elements only
 	 */
 	const char *base;
 };
@@ -164,8 +169,8 @@ struct kl_gate_point {
  * If the worker refuses the point, for example because the oracle fails there, the verdict is
  * not-run, and the event's message says why. If the runner judges elsewhere, the judgement is
  * deferred, and the point is asked again later: the caller looks into the campaign first. Other
- * errors are those of kl_gate_judge_at(). KL_ECANNOT: also if the runner judges elsewhere, and the
- * point has no campaign.
+ * errors are those of kl_gate_judge_at(). Return KL_ECANNOT also if the runner judges elsewhere,
+ * and the point has no campaign.
  */
 int kl_gate_judge_point(struct kl_judgement **out, struct kl_gate *gate,
 			const struct kl_surface *candidate, const struct kl_gate_point *point);
@@ -201,21 +206,21 @@ bool kl_gate_lacked_device(const struct kl_gate *gate);
 /**
  * Return the incomplete judgement of a candidate that compiled and passed the audit but could not
  * run, because no suitable device was found. Its event has the candidate's features and figures,
- * and no verdict. NULL: the last judgement did not lack a device. Borrowed until the next
- * judgement.
+ * and no verdict. The session owns the judgement and frees it at the next one. Return NULL if the
+ * last judgement did not lack a device.
  */
 const struct kl_judgement *kl_gate_compiled(const struct kl_gate *gate);
 
 /**
  * Check that this session can judge the surface now. Call it before paying a model for a candidate.
- * KL_ECANNOT: the surface needs a device that this machine does not have, or the runner judges
- * elsewhere, so that verdicts arrive later.
+ * Return KL_ECANNOT if the surface needs a device that this machine does not have, or the runner
+ * judges elsewhere, so that verdicts arrive later.
  */
 int kl_gate_reaches(const struct kl_gate *gate, const struct kl_surface *surface);
 
 /**
- * Compile a surface and read its facts. KL_ENO: the surface was refused; the message has the class
- * of the failure.
+ * Compile a surface and read its facts. Return KL_ENO if the surface was refused; the message has
+ * the class of the failure.
  */
 int kl_gate_facts(struct kl_facts *out, struct kl_gate *gate, const struct kl_surface *surface);
 

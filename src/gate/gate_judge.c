@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate_judge - judges a candidate: recalls its verdict, or compiles it and runs or defers its job */
+/*
+ * gate_judge - judges a candidate: recalls its verdict, or compiles it and runs or defers its job
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +110,7 @@ static bool same_code(const struct kl_built *candidate, const struct kl_built *p
 	       !strcmp(candidate->artefact->facts.code_digest, parent->artefact->facts.code_digest);
 }
 
-/* Return the parent to compare the candidate with; NULL: none. */
+/* Return the parent to compare the candidate with; NULL if none. */
 static const struct kl_surface *compared_parent(const struct kl_gate *gate,
 						const struct kl_surface *parent)
 {

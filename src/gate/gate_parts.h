@@ -24,7 +24,7 @@ struct kl_gate {
 	struct kl_scratch scratch; /* private directory for objects and pools */
 	const char *dir;           /* path of `scratch` */
 	bool counters;             /* read hardware counters of candidates that pass */
-	const char *ncu;           /* path of ncu; NULL: the worker finds it */
+	const char *ncu;           /* path of ncu; NULL if the worker finds it */
 	struct kl_map audited;     /* contract digest -> "" once the contract passed its audit */
 	bool no_device;            /* the worker found no device in the last judgement */
 	bool refused; /* the worker refused the last job, but not for want of a device */
@@ -43,7 +43,7 @@ struct kl_gate_task {
 	struct kl_platform platform;
 	const struct kl_built *candidate, *parent; /* parent NULL: none */
 	const struct kl_built_oracle *oracle;
-	const struct kl_artefact *baseline; /* a shipped kernel; NULL: none */
+	const struct kl_artefact *baseline; /* a shipped kernel; NULL if none */
 };
 
 /**

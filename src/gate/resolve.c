@@ -23,7 +23,7 @@ static char *copy_path(const char *path)
 struct points {
 	const struct kl_contract *contract;
 	struct kl_dims asked[KL_RESOLVE_DIMS]; /* the points in `dims` */
-	size_t nasked;                         /* 0: use the contract's points */
+	size_t nasked;                         /* 0 to use the contract's points */
 	bool timed;                            /* the points in `dims` are timed */
 };
 
@@ -147,7 +147,9 @@ static int resolve_args(struct kl_job *job, const struct points *points)
 	return err;
 }
 
-/* Set the `base` of each tensor that is passed as a pointer. `text` is "<tensor>=<bytes>" or NULL. */
+/*
+ * Set the `base` of each tensor that is passed as a pointer. `text` is "<tensor>=<bytes>" or NULL.
+ */
 static int resolve_base(struct kl_job *job, const char *text)
 {
 	size_t name = text ? strcspn(text, "=") : 0;

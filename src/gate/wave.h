@@ -9,8 +9,8 @@
  *
  * A wave is what can be judged next: all kernels and points whose judgement depends on no verdict
  * that is still missing. Whoever judges them asks the session for each, takes the verdicts that are
- * known, and leaves out what depends on a deferred one (kl_judgement.deferred). The jobs of the wave
- * wait in the session and are sent together, as one bundle. When the results are imported, the
+ * known, and leaves out what depends on a deferred one (kl_judgement.deferred). The jobs of the
+ * wave wait in the session and are sent together, as one bundle. When the results are imported, the
  * same questions find verdicts, and what they decide is asked in the next wave.
  *
  *	kl_wave_run(&wave, gate, advance, payload);
@@ -27,9 +27,9 @@ struct kl_wave {
 
 /**
  * Call `advance` and send the jobs that wait, as often as the runner brings results back at once.
- * Returns 0 when nothing waits any more, and also if `out->sent.waiting` is set. KL_ECANNOT: the
- * worker could not judge a job, or results changed nothing, so that another wave would be the same.
- * Other errors are those of `advance` and kl_gate_send().
+ * Returns 0 when nothing waits any more, and also if `out->sent.waiting` is set. Return KL_ECANNOT
+ * if the worker could not judge a job, or results changed nothing, so that another wave would be
+ * the same. Other errors are those of `advance` and kl_gate_send().
  */
 int kl_wave_run(struct kl_wave *out, struct kl_gate *gate, int (*advance)(void *payload),
 		void *payload);

@@ -42,8 +42,8 @@ struct kl_job_arg {
 	 */
 	bool returned;
 	/*
-	 * surface c: the candidate finds this tensor at an address that is a multiple of so many bytes
-	 * and of no greater power of two; 0: at either end of its mapping
+	 * surface c: the candidate finds this tensor at an address that is a multiple of so many
+	 * bytes and of no greater power of two; 0 if it lies at either end of its mapping
 	 */
 	int64_t base;
 };
@@ -54,7 +54,7 @@ struct kl_point {       /* one set of dims that the kernel is called with */
 	char id[32];    /* "case0", "also3" */
 	bool perf;      /* a case: the profile stage times it */
 	bool drawn;     /* drawn from the domain, or the replay of such a point; never timed */
-	bool hot;       /* timed with its inputs in the cache; false: with cold caches */
+	bool hot;       /* timed with its inputs in the cache; false if the caches are cold */
 	int64_t weight; /* weight in the mean over the points; at least 1 */
 	int64_t dim[KL_MAX_DIMS]; /* value of each of the job's dims, in order */
 	struct {
@@ -62,7 +62,7 @@ struct kl_point {       /* one set of dims that the kernel is called with */
 		size_t naxes;
 		int64_t extent[KL_MAX_AXES]; /* of a tensor */
 	} arg[KL_MAX_ARGS];
-	int64_t floor_ns; /* no correct call can be faster than this; 0: no floor */
+	int64_t floor_ns; /* no correct call can be faster than this; 0 for no floor */
 };
 
 enum kl_rule_kind {
@@ -105,7 +105,7 @@ struct kl_job {
 	char arch[16]; /* cuda: for example "sm_90a" */
 	size_t ndim;   /* number of dims that plans and the domain can use; surface c: can be 0 */
 	char dim_name[KL_MAX_DIMS][64];
-	struct kl_plan *plan; /* cuda: plan of the candidate; NULL: no candidate, or host code */
+	struct kl_plan *plan; /* cuda: plan of the candidate; NULL for no candidate, or host code */
 	struct kl_plan *parent_plan, *oracle_plan;
 	char *truth_path, *honest_path; /* paths of images; cuda: cubins */
 	/* cuda: candidate and parent are images that contain host code */
@@ -113,12 +113,12 @@ struct kl_job {
 	struct kl_strvec kernel; /* host: names of the kernels in the candidate */
 	/* c: candidate and parent are called by the contract's adapter, which has a workspace */
 	bool adapter;
-	char *candidate_path; /* image, or cubin for cuda without `host`; NULL: none */
-	char *parent_path;    /* NULL: none */
-	char *baseline;       /* name, such as "openblas.sgemm"; NULL: none */
-	char *baseline_path;  /* cuda: path of the cubin of a shipped baseline; NULL: none */
+	char *candidate_path; /* image, or cubin for cuda without `host`; NULL if none */
+	char *parent_path;    /* NULL if none */
+	char *baseline;       /* name, such as "openblas.sgemm"; NULL if none */
+	char *baseline_path;  /* cuda: path of the cubin of a shipped baseline; NULL if none */
 	struct kl_plan *baseline_plan;
-	char *isa;  /* limits the instructions of baselines: "x86-64-v3"; NULL: no limit */
+	char *isa;  /* limits the instructions of baselines: "x86-64-v3"; NULL for no limit */
 	char *pool; /* directory of the input pool; created if missing */
 	struct kl_job_arg arg[KL_MAX_ARGS];
 	size_t nargs;
@@ -127,24 +127,24 @@ struct kl_job {
 	struct kl_rule *rule;
 	size_t nrule;
 	json_t *exact, *bands; /* arrays of {"<arg>": fill, "at":, "must_exceed":} */
-	/* NULL: unknown, so only the listed points are used */
+	/* NULL if unknown, so only the listed points are used */
 	struct kl_job_domain *domain;
 	bool further; /* also draw bands that the contract does not list (worker/pool/further.h) */
 	/* the kinds of values that further bands must not draw */
 	struct kl_values values;
 	bool deterministic;
 	bool do_audit, do_correct, do_profile, do_counters, do_launch;
-	uint64_t seed;       /* seed of a replay; 0: draw the inputs from a random key */
-	int64_t arena_bytes; /* memory for the allocator of a kernel in C; 0: none */
+	uint64_t seed;       /* seed of a replay; 0 to draw the inputs from a random key */
+	int64_t arena_bytes; /* memory for the allocator of a kernel in C; 0 if none */
 	int64_t call_ms;     /* limit of one call in milliseconds; surface c: processor time */
-	int64_t threads;     /* surface c: threads of the kernel, for OpenMP; 0: without OpenMP */
+	int64_t threads;     /* surface c: threads of the kernel, for OpenMP; 0 without OpenMP */
 	int64_t profile_min_blocks, profile_max_ms;
 	struct kl_gpu_processes *gpu; /* cuda: borrowed; set by the caller before the job runs */
 };
 
 /**
- * Parse a job; the message of an error starts with "job: ". KL_EINVALID: the document is not a
- * valid job; KL_ECANNOT: this worker does not support its surface.
+ * Parse a job; the message of an error starts with "job: ". Return KL_EINVALID if the document is
+ * not a valid job; return KL_ECANNOT if this worker does not support its surface.
  */
 int kl_job_parse(struct kl_job **out, const json_t *doc);
 /** Return the job as a JSON document, which the caller frees. */
@@ -188,7 +188,7 @@ bool kl_job_band_at(const json_t *band, const struct kl_point *point);
 
 /**
  * Parse the rules from a list in the form of "accept". The arguments of the job must already be
- * set. KL_EINVALID: a rule is malformed, or an output has no rule.
+ * set. Return KL_EINVALID if a rule is malformed, or an output has no rule.
  */
 int kl_job_set_rules(struct kl_job *job, const json_t *list);
 

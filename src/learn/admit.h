@@ -34,21 +34,21 @@
  * next edit whose verdict is missing. A trial that waits is as one that was killed.
  */
 struct kl_admit_state {
-	/* borrowed from the transitions; NULL: the state is the kernel of kl_admit_opts */
+	/* borrowed from the transitions; NULL if the state is the kernel of kl_admit_opts */
 	const char *lineage;
 	int step; /* the state is K_step of the lineage */
 	git_oid commit;
 	const struct kl_surface *state; /* borrowed */
 	/* the surface that `state` points to, if it is owned here; otherwise NULL */
 	struct kl_surface *own;
-	/* the step that follows the state in its lineage; NULL: the state is K* */
+	/* the step that follows the state in its lineage; NULL if the state is K* */
 	const struct kl_transition *next;
 	enum kl_level level;
 	int64_t changed, alike; /* as in struct kl_card_trial */
 	bool like;              /* `next` has the card's mechanism */
 	uint64_t draw;          /* the number that was drawn for the state */
 	int64_t trials;         /* number of earlier trials of this card on this state */
-	char *why; /* why the card cannot be tried on this state; NULL: it can be tried */
+	char *why; /* why the card cannot be tried on this state; NULL if it can be tried */
 };
 
 struct kl_admission {
@@ -60,7 +60,7 @@ struct kl_admission {
 	/* index in `v` of the chosen state; `n`: the card cannot be tried on any state */
 	size_t chosen;
 	const struct kl_card_trial *trial; /* row in the card's `ver`; NULL if no trial was run */
-	/* edits whose verdicts are to come from elsewhere; not 0: no trial was recorded yet */
+	/* edits whose verdicts are to come from elsewhere; if not 0, no trial was recorded yet */
 	size_t waiting;
 	/* id of the enabled card that is tried with this card, or NULL */
 	char *partner;
@@ -75,17 +75,17 @@ struct kl_admit_opts {
 	const struct kl_taxonomy *tax;
 	struct kl_gate *gate;
 	const char *card; /* id, or a unique prefix */
-	/* restricts the states: name of a lineage or workload, or a commit; NULL: all states */
+	/* restricts the states: name of a lineage or workload, or a commit; NULL for all states */
 	const char *on;
-	int64_t seed; /* draws the state; 0: a seed of the operating system */
+	int64_t seed; /* draws the state; 0 for a seed of the operating system */
 	/*
 	 * a kernel of this repository, borrowed, and its commit: the only state, instead of those
-	 * of lineages; NULL: not given
+	 * of lineages; NULL if not given
 	 */
 	const struct kl_surface *kernel;
 	git_oid commit;
 	bool dry;             /* choose a state, but run no trial */
-	const char *rewriter; /* "chat" or "exec"; NULL: use mechanical carriers only */
+	const char *rewriter; /* "chat" or "exec"; NULL to use mechanical carriers only */
 	/** Open a model's session (borrowed) that charges the workload's ledger. */
 	int (*open)(struct kl_session **out, const char *workload, void *payload);
 	void *payload;
@@ -94,18 +94,18 @@ struct kl_admit_opts {
 };
 
 /**
- * Read a list of arms, "card,intent,bare,wrong", which must have "card". KL_EUSAGE: the list has
- * another word, or lacks "card".
+ * Read a list of arms, "card,intent,bare,wrong", which must have "card". Return KL_EUSAGE if the
+ * list has another word, or lacks "card".
  */
 int kl_admit_arms_parse(unsigned *out, const char *text);
 
 /**
  * Run a trial. Return 0 if the trial passed, if it failed, or if the card cannot be tried on any
- * state. KL_ECANNOT: the card cannot be tried without a model (it has no mechanical carrier, or it
- * provides a trait, which only a model can confirm); the card provides no facts; the card is an
- * enabler and none of the cards it enables can be tried; the gate cannot judge here; the result is
- * too noisy; or the budget is spent. KL_EINVALID: the card is retracted. KL_ENOTFOUND: no state
- * matches `on`. KL_EBUSY: another process is trying the card.
+ * state. Return KL_ECANNOT if the card cannot be tried without a model (it has no mechanical
+ * carrier, or it provides a trait, which only a model can confirm); the card provides no facts; the
+ * card is an enabler and none of the cards it enables can be tried; the gate cannot judge here; the
+ * result is too noisy; or the budget is spent. Return KL_EINVALID if the card is retracted. Return
+ * KL_ENOTFOUND if no state matches `on`. Return KL_EBUSY if another process is trying the card.
  */
 int kl_admit(struct kl_admission *out, const struct kl_admit_opts *opts);
 void kl_admission_release(struct kl_admission *admission);

@@ -14,7 +14,7 @@
 struct kl_admit_progress {
 	struct kl_lock lock;
 	char *path;
-	json_t *doc; /* NULL: no trial has begun */
+	json_t *doc; /* NULL if no trial has begun */
 };
 
 struct kl_admit {
@@ -61,7 +61,7 @@ const char *kl_admit_arm_name(enum kl_admit_arm arm);  /* "card", ... */
 const char *kl_admit_arm_phase(enum kl_admit_arm arm); /* of its conversation: "admit", ... */
 /**
  * Find the card of the arm `wrong`, work->wrong: about something else, with code of the state's
- * language, and nearest in length. NULL: the library has none.
+ * language, and nearest in length. Return NULL if the library has none.
  */
 int kl_admit_arms_wrong(struct kl_admit *work);
 /** List the arms of the trial in the order in which the seed puts them; return their number. */
@@ -73,11 +73,11 @@ struct kl_attempt_of {
 	const struct kl_card *card;
 	const struct kl_surface *on;
 	const git_oid *commit; /* commit of `on` */
-	/* surface that the edit must be faster than; NULL: speed is not required */
+	/* surface that the edit must be faster than; NULL if speed is not required */
 	const struct kl_surface *against;
 	/*
-	 * state whose own next step has the known gain; NULL: do not compare the edit's gain with
-	 * it
+	 * state whose own next step has the known gain; NULL if the edit's gain is not
+	 * compared with it
 	 */
 	const struct kl_admit_state *known;
 	const char *phase; /* phase of the conversation */
@@ -100,10 +100,10 @@ struct kl_attempt {
 	struct kl_ratio ratio;
 	/*
 	 * recovered: log(gain of the edit) / log(known gain), in millionths; nano: cost in
-	 * nano-dollars; -1: unknown
+	 * nano-dollars; -1 if unknown
 	 */
 	int64_t recovered, nano;
-	int64_t tokens; /* of all turns; -1: not known, or a tool made the edit */
+	int64_t tokens; /* of all turns; -1 if not known or if a tool made the edit */
 	int repairs;
 	char *model; /* NULL if a tool made the edit */
 	bool seen;   /* the repository could not be hidden from the model's command */
@@ -111,8 +111,8 @@ struct kl_attempt {
 };
 /**
  * Let the model apply the card or, without a model, use the card's mechanical carrier. Each judged
- * edit becomes a commit in work->keep. KL_ECANNOT: the result is too noisy, or the budget was spent
- * before the conversation ended.
+ * edit becomes a commit in work->keep. Return KL_ECANNOT if the result is too noisy, or the budget
+ * was spent before the conversation ended.
  */
 int kl_admit_attempt(struct kl_attempt *out, struct kl_admit *work, const struct kl_attempt_of *of);
 void kl_attempt_release(struct kl_attempt *attempt);
@@ -127,7 +127,7 @@ int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 
 /**
  * Lock the card for this process, and read what an earlier process has done of the same trial: set
- * work->seed to its seed. KL_EBUSY: another process is trying the card.
+ * work->seed to its seed. Return KL_EBUSY if another process is trying the card.
  */
 int kl_admit_progress_open(struct kl_admit *work);
 void kl_admit_progress_release(struct kl_admit_progress *progress);
@@ -145,8 +145,8 @@ int kl_admit_progress_put(struct kl_admit *work, const struct kl_attempt *attemp
 /**
  * If the runner judges elsewhere: return true in *stale if the known verdict on attempt->to (NULL:
  * there is none) does not count and is to be measured again: it is older than the trial and `anew`
- * is set, or it is too noisy (`noisy`) and was measured less than three times. What does not count is
- * stored.
+ * is set, or it is too noisy (`noisy`) and was measured less than three times. What does not count
+ * is stored.
  */
 int kl_admit_progress_stale(bool *stale, struct kl_admit *work, const struct kl_attempt *attempt,
 			    const struct kl_attempt_of *of, const struct kl_event *known,

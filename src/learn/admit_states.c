@@ -127,7 +127,9 @@ static int place_state(struct kl_admit *work, struct kl_admit_state *state)
 	return 0;
 }
 
-/* Return a number that the seed gives to the state; states are drawn in the order of the numbers. */
+/*
+ * Return a number that the seed gives to the state; states are drawn in the order of the numbers.
+ */
 static uint64_t draw_of(const struct kl_admit *work, const git_oid *commit)
 {
 	uint64_t word;
@@ -270,8 +272,8 @@ static bool is_missing(const struct kl_target *target, const char *required)
 }
 
 /*
- * Return what the card provides and no kernel of the language can have; NULL: nothing. A trait can
- * be in a kernel of any language.
+ * Return what the card provides and no kernel of the language can have; NULL for nothing. A trait
+ * can be in a kernel of any language.
  */
 static const char *never_has(const struct kl_backend *backend, const struct kl_card *card)
 {

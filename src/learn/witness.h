@@ -27,8 +27,9 @@
  * are updated in one transaction, so that a killed run loses at most one condition. The gate caches
  * verdicts, so that the next run can use them.
  *
- * If the session's runner judges elsewhere, a call is a wave (gate/wave.h): the kernels of all clauses
- * are asked, and their jobs are in opts->gate. A condition is changed when no clause of it waits.
+ * If the session's runner judges elsewhere, a call is a wave (gate/wave.h): the kernels of all
+ * clauses are asked, and their jobs are in opts->gate. A condition is changed when no clause of it
+ * waits.
  */
 #define KL_WITNESS_RUNS 64 /* most gate runs by default */
 
@@ -81,15 +82,17 @@ struct kl_witness_opts {
 	bool dry;                      /* list what would be judged, but judge nothing */
 	size_t limit;                  /* most gate runs */
 	/*
-	 * the session for this machine's own platform, from kl_witness_gate(), borrowed; NULL: a dry
-	 * run, or the gate cannot run here, for the reason `no_gate`
+	 * the session for this machine's own platform, from kl_witness_gate(), borrowed; NULL in a
+	 * dry run, or the gate cannot run here, for the reason `no_gate`
 	 */
 	struct kl_gate *gate;
 	const char *no_gate;
 	struct kl_progress *progress;
 };
 
-/** Open a session for a platform; NULL: this machine's own. Errors are those of kl_gate_open(). */
+/**
+ * Open a session for a platform; NULL for this machine's own. Errors are those of kl_gate_open().
+ */
 int kl_witness_gate(struct kl_gate **out, struct kl_repo *repo, const char *platform,
 		    struct kl_progress *progress);
 

@@ -31,8 +31,8 @@ struct kl_widen_of {
 };
 
 /**
- * Find new points, and write contracts that allow them. KL_ENO: there are no such points, or no
- * such contract can be written; the message has the reason.
+ * Find new points, and write contracts that allow them. Return KL_ENO if there are no such points,
+ * or no such contract can be written; the message has the reason.
  */
 int kl_widen(struct kl_widening *out, const struct kl_widen_of *of);
 void kl_widening_release(struct kl_widening *widening);
@@ -84,14 +84,16 @@ size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *
 /* --- the gate and its verdicts (witness_judge.c) ---------------------------------------------- */
 
 /**
- * Get the gate session for a platform ("": the machine's own), and open it if it is not open yet.
- * KL_ECANNOT: the gate cannot run here.
+ * Get the gate session for a platform ("" for the machine's own), and open it if it is not open
+ * yet. Return KL_ECANNOT if the gate cannot run here.
  */
 int kl_witness_session(struct kl_gate **out, struct kl_witness_search *search,
 		       const char *platform);
 /**
- * Judge a surface. If the verdict is neither pass nor fail, or comes later, set *judgements to NULL
- * and give the clause the reason. `runs`: the surface is known to compile, so that judging it needs a device.
+ * Judge a surface. If it passes or fails, set *judgements, which the caller frees. Otherwise set
+ * *judgements to NULL: either the result comes later, and the clause is marked as
+ * waiting, or the gate gave no verdict, and the clause is left open with the reason. Set `runs` if
+ * the surface is known to compile: then it cannot be judged without a device. Return other errors.
  */
 int kl_witness_judge(struct kl_judgement **judgements, struct kl_witness_search *search,
 		     struct kl_witness_clause *clause, struct kl_gate *gate,

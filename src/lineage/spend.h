@@ -25,7 +25,7 @@ struct kl_spend_phase {
 struct kl_spend_point {
 	int64_t nano; /* nano-dollars settled so far, in both budgets together */
 	/*
-	 * time in nanoseconds of the fastest state that passed the gate so far; 0: there is none
+	 * time in nanoseconds of the fastest state that passed the gate so far; 0 if there is none
 	 * yet
 	 */
 	int64_t ns;

@@ -68,8 +68,8 @@ struct kl_reservation {
 };
 
 /**
- * Reserve the worst-case cost of a request. KL_ENO: it would exceed the cap; the message has the
- * amounts.
+ * Reserve the worst-case cost of a request. Return KL_ENO if it would exceed the cap; the message
+ * has the amounts.
  */
 int kl_ledger_reserve(struct kl_reservation *out, struct kl_repo *repo, const char *account,
 		      const struct kl_ledger_ask *ask);
@@ -80,7 +80,7 @@ struct kl_ledger_bill {
 	int64_t turn;
 	const struct kl_reservation *reservation;
 	int64_t nano;                 /* actual cost */
-	const struct kl_usage *usage; /* NULL: the tokens are unknown */
+	const struct kl_usage *usage; /* NULL if the tokens are unknown */
 	bool stated;                  /* `nano` was stated by the user, not by the provider */
 	bool implausible;             /* the provider's token counts cannot be right */
 	bool estimated;               /* `nano` is an upper bound, since the reply broke off */
@@ -89,23 +89,23 @@ struct kl_ledger_bill {
 /** A ref that moves together with the ledger, in one transaction. */
 struct kl_ledger_also {
 	const char *ref;
-	git_oid to, from; /* new value; expected value (zero: the ref must not exist) */
+	git_oid to, from; /* new value; expected value (zero if the ref must not exist) */
 };
 
 /**
  * Replace a reservation by the actual cost. If another process holds the ref, retry for three
  * minutes, even after an interrupt. (kl_ledger_reserve() retries for half a minute, or until an
- * interrupt.) `also` can be NULL. KL_ECHANGED: `also->ref` is no longer at `from`; nothing was
- * written.
+ * interrupt.) `also` can be NULL. Return KL_ECHANGED if `also->ref` is no longer at `from`; nothing
+ * was written.
  */
 int kl_ledger_settle(struct kl_repo *repo, const char *account, const struct kl_ledger_bill *bill,
 		     const struct kl_ledger_also *also);
 
 /**
  * Replace the settled amount of the reservation `id` by `nano`, which the provider charged. Set
- * `*before` to the amount that was replaced. KL_ENOTFOUND: no such reservation; KL_EINVALID: the
- * reservation is still open (open_reservation.h settles it). Other errors are those of
- * kl_ledger_settle().
+ * `*before` to the amount that was replaced. Return KL_ENOTFOUND if there is no such reservation;
+ * return KL_EINVALID if the reservation is still open (open_reservation.h settles it). Other errors
+ * are those of kl_ledger_settle().
  */
 int kl_ledger_correct(int64_t *before, struct kl_repo *repo, const char *workload, const char *id,
 		      int64_t nano);

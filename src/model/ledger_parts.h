@@ -11,7 +11,7 @@
 
 /** Get the commit of a ref; zero if the ref does not exist. */
 int kl_ledger_ref(git_oid *out, struct kl_repo *repo, const char *ref);
-/** Read the entry of the commit `at`, and get the commit's parent (zero: it has none). */
+/** Read the entry of the commit `at`, and get the commit's parent (zero if it has none). */
 int kl_ledger_read_entry(struct kl_ledger_entry *out, git_oid *parent, struct kl_repo *repo,
 			 const git_oid *at, const char *account);
 /** Read the totals at the tip of the ledger; `*tip` is zero if there is no ledger. */

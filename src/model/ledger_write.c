@@ -111,7 +111,7 @@ static bool is_there(struct writer *writer)
 
 /*
  * Check that the ref that is to move together with the ledger still has its expected value.
- * KL_ECHANGED: another process has moved it.
+ * Return KL_ECHANGED if another process has moved it.
  */
 static int check_also(struct writer *writer)
 {

@@ -24,13 +24,13 @@ enum kl_settled_by {
 struct kl_open_reservations {
 	struct kl_repo *repo;
 	const char *workload;
-	const char *purse;        /* name of a search, whose purse is used; NULL: none */
-	const char *name, *phase; /* NULL: any */
+	const char *purse;        /* name of a search, whose purse is used; NULL if none */
+	const char *name, *phase; /* NULL for any */
 	bool stored_only;         /* settle only reservations whose reply is stored */
-	/* total cost of the reservations without a stored reply; NULL: the reserved amounts */
+	/* total cost of the reservations without a stored reply; NULL for the reserved amounts */
 	const int64_t *cost;
 	/**
-	 * Called for each reservation. `nano`: amount at which it was settled; 0: it was not
+	 * Called for each reservation. `nano`: amount at which it was settled; 0 if it was not
 	 * settled. `by`: where the amount comes from. Can be NULL.
 	 */
 	void (*tell)(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by,
@@ -40,8 +40,8 @@ struct kl_open_reservations {
 };
 
 /**
- * Settle the abandoned reservations that the members of `reservations` select. KL_EINVALID: the
- * ledger is malformed. Reservations settled before an error stay settled.
+ * Settle the abandoned reservations that the members of `reservations` select. Return KL_EINVALID
+ * if the ledger is malformed. Reservations settled before an error stay settled.
  */
 int kl_open_reservations_settle(struct kl_open_reservations *reservations);
 

@@ -116,7 +116,7 @@ static int collect_charges(struct charges *charges, const struct kl_ledger *ledg
 struct comparison {
 	struct kl_reconciliation *to;
 	const struct kl_bill *bill;
-	char *model;      /* prefix of the models to compare; NULL: all */
+	char *model;      /* prefix of the models to compare; NULL for all */
 	size_t alloc;     /* allocated elements of to->line */
 	struct kl_map at; /* "<day> <model>" -> the number of its line, from 1 */
 };

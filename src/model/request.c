@@ -19,8 +19,8 @@
 /* --- storing ------------------------------------------------------------------------- */
 
 /*
- * Return a text of the server without control characters, for storage and display; the caller frees
- * it. If `text` is NULL, return NULL.
+ * Return a copy of `text`, which came from the server, without control characters, so that it can
+ * be stored and shown in a terminal. The caller frees the copy. If `text` is NULL, return NULL.
  */
 static char *quote_plain(const char *text)
 {

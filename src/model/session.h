@@ -34,19 +34,20 @@ struct kl_session;
 enum kl_budget { KL_BUDGET_INDUCE, KL_BUDGET_MATERIALIZE }; /* default caps: $40 and $10 */
 
 struct kl_session_opts {
-	const char *provider; /* NULL: klineage.chat.provider */
+	const char *provider; /* NULL for the value of klineage.chat.provider */
 	/*
-	 * command of provider `exec`; NULL: klineage.chat.exec, which is never read from a tracked
-	 * file
+	 * command of provider `exec`; NULL for the value of klineage.chat.exec, which is never read
+	 * from a tracked file
 	 */
 	const char *command;
-	const char *replay;   /* recording of provider `replay`; NULL: klineage.chat.replay */
-	const char *model;    /* NULL: klineage.chat.model */
+	/* recording of provider `replay`; NULL for the value of klineage.chat.replay */
+	const char *replay;
+	const char *model;    /* NULL for the value of klineage.chat.model */
 	const char *workload; /* the workload whose ledger is used */
-	const char *purse;    /* name of a search, whose purse is used instead; NULL: none */
+	const char *purse;    /* name of a search, whose purse is used instead; NULL if none */
 	enum kl_budget budget;
-	const int64_t *cap; /* cap of `budget`, nano-dollars; NULL: as configured */
-	/* expected pause between two turns (while a candidate is gated); 0: unknown */
+	const int64_t *cap; /* cap of `budget`, nano-dollars; NULL to use the configured one */
+	/* expected pause between two turns (while a candidate is gated); 0 if unknown */
 	int64_t pause_ms;
 	struct kl_progress *progress; /* shows tokens and cost while a reply arrives; or NULL */
 };

@@ -16,7 +16,7 @@
 struct kl_session {
 	struct kl_repo *repo;
 	struct kl_provider *provider;
-	struct kl_price *price; /* NULL: not metered */
+	struct kl_price *price; /* NULL if not metered */
 	char *model, *workload;
 	char *purse;   /* of struct kl_session_opts, or NULL */
 	char *account; /* ledger.h */

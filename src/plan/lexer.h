@@ -10,14 +10,14 @@
 /*
  * lexer - splits C source into tokens that point into it. Comments, white space and preprocessor
  * directives are left out, but the names of #include "..." and the texts of #define are collected.
- * Any bytes are accepted; bytes that are not C become tokens of one byte. Operators have at most two
- * bytes: "<<=" is "<<" and "=".
+ * Any bytes are accepted; bytes that are not C become tokens of one byte. Operators have at most
+ * two bytes: "<<=" is "<<" and "=".
  */
 enum kl_token_kind { KL_TOKEN_WORD, KL_TOKEN_NUMBER, KL_TOKEN_STRING, KL_TOKEN_SIGN };
 
 struct kl_token {
 	enum kl_token_kind kind;
-	const char *s; /* `n` bytes of the source, without a NUL */
+	const char *s; /* points into the source, to `n` bytes that do not end with a NUL */
 	size_t n;
 	int line; /* counted from 1 */
 };

@@ -23,9 +23,9 @@ struct kl_repo;
 
 /**
  * Open the repository that git would use in the current directory; GIT_DIR etc. can name another
- * repository. The repository can be bare. KL_ENOTFOUND: not in a repository. KL_ECANNOT: libgit2
- * cannot read the repository (sha256, reftable, ...); the message says why. KL_EINVALID: git
- * refuses to open it.
+ * repository. The repository can be bare. Return KL_ENOTFOUND if there is none. Return KL_ECANNOT
+ * if libgit2 cannot read the repository (sha256, reftable, ...); the message says why. Return
+ * KL_EINVALID if git refuses to open it.
  */
 int kl_repo_open(struct kl_repo **out);
 /**
@@ -40,8 +40,8 @@ KL_DEFINE_CLEANUP(struct kl_repo *, kl_repo_free)
 const char *kl_repo_git_dir(const struct kl_repo *repo); /* the git directory of this worktree */
 const char *kl_repo_common_dir(const struct kl_repo *repo);
 /**
- * Return the top of the worktree; NULL: the repository is bare, or the current directory is inside
- * the git directory.
+ * Return the top of the worktree; NULL if the repository is bare, or the current directory is
+ * inside the git directory.
  */
 const char *kl_repo_worktree(const struct kl_repo *repo);
 /** Return the current directory relative to the top of the worktree: "" or "dir/". */
@@ -54,8 +54,8 @@ const char *kl_repo_prefix(const struct kl_repo *repo);
 const char *kl_repo_worktree_id(const struct kl_repo *repo);
 bool kl_repo_is_bare(const struct kl_repo *repo);
 /**
- * Check that the history is complete, for commands that walk it. KL_ECANNOT: the clone is shallow
- * or partial; hints say how to complete it.
+ * Check that the history is complete, for commands that walk it. Return KL_ECANNOT if the clone is
+ * shallow or partial; hints say how to complete it.
  */
 int kl_repo_need_history(struct kl_repo *repo);
 
@@ -65,8 +65,8 @@ int kl_repo_need_history(struct kl_repo *repo);
  */
 const char *kl_repo_config(struct kl_repo *repo, const char *key);
 /**
- * Read an integer, with an optional suffix k, m or g; `dflt` if the key is not set. KL_EINVALID:
- * not a number.
+ * Read an integer, with an optional suffix k, m or g; `dflt` if the key is not set. Return
+ * KL_EINVALID if not a number.
  */
 int kl_repo_config_int(int64_t *out, struct kl_repo *repo, const char *key, int64_t dflt);
 /**
@@ -76,8 +76,8 @@ int kl_repo_config_int(int64_t *out, struct kl_repo *repo, const char *key, int6
 int kl_repo_config_color(char *out, size_t n, struct kl_repo *repo, const char *key,
 			 const char *dflt);
 /**
- * Get the command of the pager that git would use, to be run by sh; NULL: no pager. The caller
- * frees it.
+ * Get the command of the pager that git would use, to be run by sh; NULL if there is no pager. The
+ * caller frees it.
  */
 int kl_repo_pager(char **out, struct kl_repo *repo);
 int kl_repo_config_bool(bool *out, struct kl_repo *repo, const char *key, bool dflt);
@@ -86,9 +86,9 @@ int kl_repo_config_bool(bool *out, struct kl_repo *repo, const char *key, bool d
 int kl_repo_config_set(struct kl_repo *repo, const char *key, const char *value);
 
 /**
- * Get the committer, "Name <mail>"; borrowed. KL_EINVALID, with git's own advice: no author or
- * committer identity is set. Call this before long work, so that the work is not lost because no
- * identity is set.
+ * Get the committer, "Name <mail>"; the repository owns the string. Return KL_EINVALID, with git's
+ * own advice in the message, if no author or committer identity is set. Call this before long work:
+ * without an identity its results could not be committed at the end.
  */
 int kl_repo_identity(const char **out, struct kl_repo *repo);
 
@@ -103,7 +103,10 @@ const char *kl_repo_backend(void);
 
 /* --- reading and writing objects -------------------------------------- */
 
-/** Find the commit that a revision names. KL_ENOTFOUND: no such revision, or HEAD is unborn. */
+/**
+ * Find the commit that a revision names. Return KL_ENOTFOUND if there is no such revision, or HEAD
+ * is unborn.
+ */
 int kl_repo_resolve(git_oid *out, struct kl_repo *repo, const char *rev);
 /** Get the parents of a commit. The caller frees the array. */
 int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *commit);
@@ -113,7 +116,10 @@ int kl_repo_parents(git_oid **out, size_t *n, struct kl_repo *repo, const git_oi
  */
 int kl_repo_object_size(size_t *out, struct kl_repo *repo, const git_oid *oid);
 int kl_repo_tree_of(git_oid *out, struct kl_repo *repo, const git_oid *commit);
-/** Get the subtree at `path`; "": the tree itself. KL_ENOTFOUND: there is no such directory. */
+/**
+ * Get the subtree at `path`; "" for the tree itself. Return KL_ENOTFOUND if there is no such
+ * directory.
+ */
 int kl_repo_subtree(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *path);
 
 struct kl_commit {
@@ -139,21 +145,24 @@ struct kl_blobs {
 };
 void kl_blobs_release(struct kl_blobs *blobs);
 /**
- * List all blobs of a tree recursively, without submodules. KL_EINVALID: there are more than `max`
- * blobs, or a path is longer than 4096 bytes.
+ * List all blobs of a tree recursively, without submodules. Return KL_EINVALID if there are more
+ * than `max` blobs, or a path is longer than 4096 bytes.
  */
 int kl_repo_tree_list(struct kl_blobs *out, struct kl_repo *repo, const git_oid *tree, size_t max);
 /**
- * Check that the tree contains only directories and regular files, at any depth. KL_EINVALID: the
- * tree contains another kind of entry.
+ * Check that the tree contains only directories and regular files, at any depth. Return KL_EINVALID
+ * if the tree contains another kind of entry.
  */
 int kl_repo_tree_check_plain(struct kl_repo *repo, const git_oid *tree);
-/** Find one entry of a tree by its path; `mode` can be NULL. KL_ENOTFOUND: no such path. */
+/**
+ * Find one entry of a tree by its path; `mode` can be NULL. Return KL_ENOTFOUND if there is no such
+ * path.
+ */
 int kl_repo_tree_entry(git_oid *oid, uint32_t *mode, struct kl_repo *repo, const git_oid *tree,
 		       const char *path);
 /**
- * Append the bytes of a blob to `out`. KL_EINVALID: the object is not a blob, or has more than
- * `max` bytes.
+ * Append the bytes of a blob to `out`. Return KL_EINVALID if the object is not a blob, or has more
+ * than `max` bytes.
  */
 int kl_repo_blob_read(struct kl_buf *out, struct kl_repo *repo, const git_oid *blob, size_t max);
 int kl_repo_blob_write(git_oid *out, struct kl_repo *repo, const void *data, size_t n);
@@ -163,36 +172,36 @@ struct kl_tree_edit {
 	const char *path;
 	const void *data;
 	size_t len;
-	uint32_t mode; /* 0: keep the old mode, or 0100644 for a new file */
+	uint32_t mode; /* 0 to keep the old mode, or 0100644 for a new file */
 };
 /**
- * Write a new tree: `base` (NULL: the empty tree) with the edits applied. Directories are created
- * and removed as needed. Removing a directory removes everything below it; removing a path that
- * does not exist is no error. KL_EINVALID: kl_fs_path_ok() rejects a path, a path occurs twice, a
- * mode is not one of struct kl_blob, or an edit writes a file where a directory is, or below a
- * file.
+ * Write a new tree: `base` (NULL for the empty tree) with the edits applied. Directories are
+ * created and removed as needed. Removing a directory removes everything below it; removing a path
+ * that does not exist is no error. Return KL_EINVALID if kl_fs_path_ok() rejects a path, a path
+ * occurs twice, a mode is not one of struct kl_blob, or an edit writes a file where a directory is,
+ * or below a file.
  */
 int kl_repo_tree_edit(git_oid *out, struct kl_repo *repo, const git_oid *base,
 		      const struct kl_tree_edit *edit, size_t n);
 
 /**
  * Write the tree of the index, as `git write-tree` would, and get its id. GIT_INDEX_FILE can name
- * another index. KL_EINVALID: the index has conflicts, or the repository is bare.
+ * another index. Return KL_EINVALID if the index has conflicts, or the repository is bare.
  */
 int kl_repo_staged_tree(git_oid *out, struct kl_repo *repo);
 /** Set *out to true if the file `path` is untracked and ignored; `path` is relative to the top. */
 int kl_repo_ignores_file(bool *out, struct kl_repo *repo, const char *path);
 /**
  * Convert `path`, which is relative to the current directory, to a path relative to the top of the
- * worktree. The caller frees *out. KL_EINVALID: the path is outside the worktree, or the repository
- * is bare.
+ * worktree. The caller frees *out. Return KL_EINVALID if the path is outside the worktree, or the
+ * repository is bare.
  */
 int kl_repo_path(char **out, const struct kl_repo *repo, const char *path);
 /** Set *out to true if tracked files differ from HEAD, in the index or in the worktree. */
 int kl_repo_is_dirty(bool *out, struct kl_repo *repo);
 /**
- * Set *out to true if gitignore(5) makes git ignore the directory `dir`, which need not exist. `dir`
- * is relative to the current directory. A bare repository ignores nothing.
+ * Set *out to true if gitignore(5) makes git ignore the directory `dir`, which need not exist.
+ * `dir` is relative to the current directory. A bare repository ignores nothing.
  */
 int kl_repo_ignores_dir(bool *out, struct kl_repo *repo, const char *dir);
 
@@ -207,7 +216,7 @@ struct kl_commit_spec {
 	const git_oid *parent;
 	size_t nparent;
 	const char *message;
-	const char *author; /* "Name <mail>"; NULL: the user's identity */
+	const char *author; /* "Name <mail>"; NULL for the user's identity */
 	int64_t time;       /* seconds since the epoch; used if `author` is set */
 	int offset;         /* time zone in minutes east of UTC; used if `author` is set */
 };
@@ -234,14 +243,15 @@ int kl_repo_former_path(char **out, struct kl_repo *repo, const git_oid *from, c
 			const char *path);
 /**
  * Apply a unified patch, whose paths are relative to `prefix`, to a tree. Does not change the
- * user's index or worktree. KL_ENO: the patch does not apply. KL_EINVALID: the text is not a patch.
+ * user's index or worktree. Return KL_ENO if the patch does not apply. Return KL_EINVALID if the
+ * text is not a patch.
  */
 int kl_repo_apply(git_oid *out, struct kl_repo *repo, const git_oid *tree, const char *prefix,
 		  const char *patch, size_t len);
 
 /**
- * Merge the changes from `base` to `theirs` into `ours`; all three are versions of one file.
- * KL_ENO: these changes conflict with the changes from `base` to `ours`, and `out` is unchanged.
+ * Merge the changes from `base` to `theirs` into `ours`; all three are versions of one file. Return
+ * KL_ENO if these changes conflict with the changes from `base` to `ours`, and `out` is unchanged.
  */
 int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *repo, const struct kl_buf *base,
 		       const struct kl_buf *ours, const struct kl_buf *theirs);
@@ -290,7 +300,10 @@ int kl_repo_between(git_oid **out, size_t *n, struct kl_repo *repo, const git_oi
  */
 int kl_repo_is_ancestor(bool *out, struct kl_repo *repo, const git_oid *ancestor,
 			const git_oid *descendant);
-/** Find the best common ancestor of two commits. KL_ENOTFOUND: they have no common ancestor. */
+/**
+ * Find the best common ancestor of two commits. Return KL_ENOTFOUND if they have no common
+ * ancestor.
+ */
 int kl_repo_merge_base(git_oid *out, struct kl_repo *repo, const git_oid *left,
 		       const git_oid *right);
 
@@ -307,7 +320,7 @@ extern const git_oid kl_oid_none;
 
 /**
  * Return the value of the last trailer `key` in the last paragraph of `message`, as `git
- * interpret-trailers` reads it; NULL: there is none. The caller frees it.
+ * interpret-trailers` reads it; NULL if there is none. The caller frees it.
  */
 char *kl_trailer_get(const char *message, const char *key);
 /** Like kl_trailer_get(), but for several keys at once: set value[i] to the value of key[i]. */

@@ -131,7 +131,7 @@ static enum kl_truth truth_of(struct kl_retrieve_query *query, uint32_t test)
 
 /*
  * Return the index in the card's list `sound` of the first condition (of its id) whose predicate is
- * false; -1: no predicate is false.
+ * false; -1 if no predicate is false.
  */
 static int false_sound(struct kl_retrieve_query *query, size_t card)
 {
@@ -232,7 +232,9 @@ static bool is_listed(const struct kl_retrieval *out, size_t card)
 	return false;
 }
 
-/* Name the cards to apply before this one or, if no such cards are enough, what the target lacks. */
+/*
+ * Name the cards to apply before this one or, if no such cards are enough, what the target lacks.
+ */
 static void add_needs(struct kl_retrieved *retrieved, struct kl_retrieve_query *query)
 {
 	uint32_t prior = kl_index_card(query->ix, retrieved->card)->prior;

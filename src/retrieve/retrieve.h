@@ -14,8 +14,8 @@
  * ruled out; of the other cards, the best 8 on each axis are taken. These are ordered by score: the
  * geometric mean of the axes of one row, times (passed + 1) / (trials + 2); cards of equal score by
  * id. Each card is preceded by the cards that it requires and the target lacks, at most 3. With the
- * order `next`, all of them are taken, and are ordered by what came next in lineages, also those whose
- * requirements are not met. The same inputs always give the same list.
+ * order `next`, all of them are taken, and are ordered by what came next in lineages, also those
+ * whose requirements are not met. The same inputs always give the same list.
  *
  *	kl_index_open(&ix, repo, tax);
  *	kl_retrieve(&r, ix, &target, &(struct kl_retrieve_opts)KL_RETRIEVE_OPTS_INIT);
@@ -31,7 +31,7 @@ enum kl_order {
 	KL_ORDERS
 };
 const char *kl_order_name(enum kl_order order);
-/** Set *out. KL_EINVALID: no order has this name. */
+/** Set *out. Return KL_EINVALID if no order has this name. */
 int kl_order_parse(enum kl_order *out, const char *name);
 
 /* most cards that may have to be applied before another card */
@@ -41,7 +41,7 @@ struct kl_retrieve_opts {
 	enum kl_order order;
 	unsigned statuses; /* bit i: consider cards whose status is enum kl_card_status i */
 	size_t per_axis;   /* number of cards to take on each axis, at least 1; not for `next` */
-	size_t limit; /* most cards to list, not counting cards that others require; 0: no limit */
+	size_t limit; /* most cards to list, not counting cards that others require; 0 for no limit */
 	/* also find cards that the target already has, and cards that provide nothing new */
 	bool repair;
 	bool explain; /* fill `dropped` */
@@ -73,7 +73,9 @@ struct kl_retrieved {
 	int64_t next;  /* millionths: what orders the cards by KL_ORDER_NEXT, otherwise 0 */
 	unsigned top;  /* bit i: the card is among the best cards on axis i */
 	size_t passed, trials;
-	/* index of the row that has the values `axis`, among the card's rows; -1: no row counts */
+	/*
+	 * index of the row that has the values `axis`, among the card's rows; -1 if no row counts
+	 */
 	int row;
 	struct kl_retrieved_pres sound;
 	struct kl_strvec needs; /* ids of the cards to apply before this one, in order */
@@ -108,7 +110,7 @@ struct kl_retrieval {
 
 /**
  * Fill `out`; the caller releases it. The evaluation moves the target from point to point, and then
- * back to its case. KL_EINVALID: opts->per_axis is 0.
+ * back to its case. Return KL_EINVALID if opts->per_axis is 0.
  */
 int kl_retrieve(struct kl_retrieval *out, const struct kl_index *ix, struct kl_target *target,
 		const struct kl_retrieve_opts *opts);
@@ -125,7 +127,7 @@ int kl_retrieve_mark_fit(struct kl_retrieval *retrieval, const struct kl_index *
 			 const struct kl_surface *surface);
 /** Move the cards that do not fit to `dropped`. */
 void kl_retrieve_drop_unfit(struct kl_retrieval *retrieval);
-/** Remove all but the first `limit` cards and the cards that these require; 0: no limit. */
+/** Remove all but the first `limit` cards and the cards that these require. 0 means no limit. */
 void kl_retrieve_cut(struct kl_retrieval *retrieval, size_t limit);
 
 /** Append the `useful` conditions of a card, each evaluated at the target's case. */

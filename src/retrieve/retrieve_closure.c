@@ -5,8 +5,10 @@
 
 #include "retrieve/retrieve_parts.h"
 
-#define MAX_OPEN 32   /* most unmet requirements at a time */
-#define MAX_GIVERS 16 /* most providers to try for one requirement, the best first */
+/* At most this many requirements can be unmet at a time. */
+#define MAX_OPEN 32
+/* For each requirement, at most this many providers are tried; the best one is tried first. */
+#define MAX_GIVERS 16
 
 /* --- who provides a string -------------------------------------------------------------------- */
 

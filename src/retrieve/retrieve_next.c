@@ -17,8 +17,8 @@
  * similarity to the target's case. Cards of the target's language come first, then those of higher
  * value. What a card requires does not rule it out: most requirements are facts that came before in
  * all lineages, which the likeness counts already. A card whose mechanism the target has is listed
- * only if a lineage used it once more. There are no weights, so nothing is fitted to the lineages by
- * which retrieval is measured (tests/bench/retrieval.sh).
+ * only if a lineage used it once more. There are no weights, so nothing is fitted to the lineages
+ * by which retrieval is measured (tests/bench/retrieval.sh).
  */
 
 /* A step of a lineage that a card was learned from. */
@@ -61,7 +61,7 @@ static int by_lineage(const void *left, const void *right)
 struct lore {
 	double *own;    /* by card: the greatest likeness of its steps */
 	double *value;  /* by number of a string that is a mechanism: sum over the lineages */
-	uint32_t *had;  /* by number of a string: 1 + uses in the target; 0: not counted yet */
+	uint32_t *had;  /* by number of a string: 1 + uses in the target; 0 if not counted yet */
 	uint32_t *uses; /* by number of a string: uses in the lineage that is being read */
 	size_t *seen;   /* by number of a string: the last pass that saw it (see_first()) */
 };

@@ -16,14 +16,15 @@ struct kl_fit {
 	int32_t best[KL_AXES]; /* millionths: the best value on each axis, over all rows */
 	int32_t score;         /* millionths; only an upper bound unless `settled` */
 	int64_t next;          /* millionths: the value by KL_ORDER_NEXT */
-	int32_t row;           /* index of the best row among the card's rows; -1: no row counts */
+	int32_t row; /* index of the best row among the card's rows; -1 if no row counts */
 	/* product of that row's case, language and platform similarities, in units of 10^-18 */
 	int64_t product;
 	/*
-	 * the card's sound predicates: 0: not evaluated; 1: none is false; 2: at least one is false
+	 * the card's sound predicates: 0 if not evaluated; 1: none is false; 2: at least one is
+	 * false
 	 */
 	int8_t sound;
-	bool settled; /* the prior axis is exact; false: it is an upper bound */
+	bool settled; /* the prior axis is exact; false if it is an upper bound */
 	bool wanted;  /* the card's status is in `statuses` */
 	bool listed;  /* by KL_ORDER_NEXT: the card is not ruled out */
 };
@@ -37,7 +38,7 @@ struct kl_retrieve_query {
 	size_t n;           /* number of cards */
 	struct kl_fit *fit; /* results per card */
 	/*
-	 * Results that are computed when they are first needed; 0: not computed yet. Most entries
+	 * Results that are computed when they are first needed; 0 if not computed yet. Most entries
 	 * are never needed, and calloc() does not touch their memory pages.
 	 */
 	int32_t *point;               /* by number of a point: similarity + 1 */
@@ -57,7 +58,7 @@ struct kl_retrieve_query {
 	/* priors that provide string s: entries givers_at[s] to givers_at[s + 1] - 1 of `givers` */
 	uint32_t *givers, *givers_at;
 	int32_t *card_by_id; /* by number of a string: the card with that id, or -1 */
-	/* by number of a string: its best providers; NULL: not computed */
+	/* by number of a string: its best providers; NULL if not computed */
 	struct kl_givers **best;
 	uint32_t *asked; /* numbers of the strings for which `best` is computed */
 	size_t nasked, asked_alloc;
@@ -72,7 +73,7 @@ void kl_measure(struct kl_retrieve_query *query);
 void kl_measure_prior(struct kl_retrieve_query *query, size_t card, int64_t prior);
 /** Get the case, language and platform axes of a card's best row, in millionths. */
 void kl_measure_row(int64_t axis[3], struct kl_retrieve_query *query, size_t card);
-/** Return the string number of a needed capability that the target's platform lacks; -1: none. */
+/** Return the string number of a needed capability that the target's platform lacks; -1 if none. */
 int64_t kl_measure_lacking(struct kl_retrieve_query *query, uint32_t prior);
 
 /*
@@ -98,7 +99,7 @@ static inline bool kl_retrieve_query_has(struct kl_retrieve_query *query, uint32
 
 /**
  * Return the number of the first string of a list that the target has or, if `there` is false,
- * lacks; -1: there is none.
+ * lacks; -1 if there is none.
  */
 int64_t kl_retrieve_query_first(struct kl_retrieve_query *query, struct kl_index_list list,
 				bool there);
@@ -130,7 +131,7 @@ void kl_retrieve_query_mark_axis(struct kl_retrieve_query *query, int axis, uint
 /**
  * Find the smallest set of cards that, applied first, meets all requirements of a prior. For each
  * requirement, only the best 16 providers are tried. Return the number of cards, at most
- * KL_CLOSURE_MAX; -1: no such set was found. `card` (may be NULL) gets the cards in the order in
+ * KL_CLOSURE_MAX; -1 if no such set was found. `card` (may be NULL) gets the cards in the order in
  * which to apply them.
  */
 int kl_close(struct kl_retrieve_query *query, uint32_t prior, size_t card[KL_CLOSURE_MAX]);

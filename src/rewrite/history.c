@@ -16,8 +16,8 @@
  * one commit reverted.
  *
  * A state is skipped, without judging it, if it has the tokens of a state that was visited or that
- * is known to fail. If that state did not compile, all tokens have to be equal. Detours are skipped,
- * too: the entries between two equal states, such as a commit and its revert.
+ * is known to fail. If that state did not compile, all tokens have to be equal. Detours are
+ * skipped, too: the entries between two equal states, such as a commit and its revert.
  *
  * Reverting a backward step of an earlier walk would be an optimization, so such commits and the
  * states they led to are skipped.
@@ -118,7 +118,7 @@ struct offer {
 	const char *source;
 	const struct kl_undone *undone;
 	size_t restored;                   /* entry of the past whose state is restored */
-	const struct kl_past_files *files; /* the state, as it was read; NULL: a revert */
+	const struct kl_past_files *files; /* the state, as it was read; NULL for a revert */
 	bool without;                      /* sources that the commit lacks are empty */
 };
 

@@ -55,7 +55,7 @@ size_t kl_past_find(const struct kl_past *past, const char *hex)
 	return i;
 }
 
-/* Find a source in a tree. KL_ENOTFOUND: there is no regular file of that path. */
+/* Find a source in a tree. Return KL_ENOTFOUND if there is no regular file of that path. */
 static int find_source(git_oid *blob, struct kl_past *past, const git_oid *tree, const char *path)
 {
 	uint32_t mode;
@@ -114,7 +114,7 @@ static bool is_open(const struct kl_past *past, size_t era, size_t source,
 	return era > 0 && names.n;
 }
 
-/* Read a blob as source `source`; *out is borrowed. NULL: it is too large for a source. */
+/* Read a blob as source `source`; *out is borrowed. Return NULL if it is too large for a source. */
 static int look_at_blob(const struct blob **out, struct kl_past *past, const git_oid *oid,
 			size_t era, size_t source)
 {
@@ -156,7 +156,7 @@ static int read_source(struct kl_buf *out, struct kl_strvec *inlined, struct kl_
 
 /* The tokens of one source of a state. */
 struct source {
-	const struct kl_token_file *tokens; /* NULL: the commit does not have the source */
+	const struct kl_token_file *tokens; /* NULL if the commit does not have the source */
 	struct kl_token_file *own;          /* the same, if it is not in kl_past.blobs */
 	bool large;                         /* it is too large for a source */
 };
@@ -187,7 +187,7 @@ static int read_tokens(struct source *out, struct kl_past *past, size_t i, size_
 	return err;
 }
 
-/* Compute the token digests of an entry's state; "": it has no state. */
+/* Compute the token digests of an entry's state; "" if it has no state. */
 static int digest_state(struct kl_token_digests *out, struct kl_past *past, size_t i)
 {
 	struct source *source = kl_calloc(past->names.n + 1, sizeof(*source));

@@ -20,8 +20,9 @@
 struct kl_past_entry {
 	git_oid commit;
 	/*
-	 * token digest of the state; NULL: not read yet; "": no state, since the commit has none of
-	 * the sources or one of them is too large. Equal states have the same pointer.
+	 * token digest of the state; NULL if not read yet; "" if there is no state, since the
+	 * commit has none of the sources or one of them is too large. Equal states have the same
+	 * pointer.
 	 */
 	const char *state;
 	const char *whole; /* digest of all tokens of the state, also of what does not count */

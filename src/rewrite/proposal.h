@@ -24,8 +24,8 @@ struct kl_proposal {
 	char tokens[KL_DIGEST_HEX], all_tokens[KL_DIGEST_HEX];
 	char *rewriter; /* "history", "passes", ... */
 	char *source;   /* what it was made from: a commit, "pass@site", a file */
-	char *action;   /* slug; "": named later, by the facts that the step loses */
-	/* name in templates/mechanisms.yaml; "": named later, by the lost facts */
+	char *action;   /* slug; "" if it is named later, by the facts that the step loses */
+	/* name in templates/mechanisms.yaml; "" if it is named later, by the lost facts */
 	char *mechanism;
 	char *locus;        /* "path", "path:symbol", "path:symbol:lines" */
 	char *text;         /* reason for the change; one or more lines, or "" */
@@ -54,15 +54,15 @@ void kl_proposal_edit(char edit[KL_DIGEST_HEX], const struct kl_surface *from,
  */
 json_t *kl_proposal_to_json(const struct kl_proposal *proposal);
 /**
- * Read a stored proposal whose files are `candidate`. On success *out owns `candidate`.
- * KL_EINVALID: the proposal is malformed, or the digest of the files is not the stored one.
+ * Read a stored proposal whose files are `candidate`. On success *out owns `candidate`. Return
+ * KL_EINVALID if the proposal is malformed, or the digest of the files is not the stored one.
  */
 int kl_proposal_from_json(struct kl_proposal **out, const json_t *value,
 			  struct kl_surface *candidate);
 
 /**
  * Return the mechanism that the author of a recorded step named, even if the facts contradict it;
- * "": the author named none. Borrowed.
+ * "" if the author named none. Borrowed.
  */
 const char *kl_proposal_claimed(const json_t *record);
 

@@ -13,7 +13,7 @@ struct rewriter {
 	const char *name;
 	int (*propose)(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 		       const char *arg);
-	int (*check)(const char *arg); /* check the argument; NULL: the rewriter takes none */
+	int (*check)(const char *arg); /* check the argument; NULL if the rewriter takes none */
 };
 
 static const struct rewriter rewriters[] = {

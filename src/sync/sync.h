@@ -9,12 +9,12 @@
  * "Sync").
  *
  * The remote's refs are first fetched into tracking refs and verified there. Then one transaction
- * updates our refs. Notes are merged by event, campaigns by file, transplants by link, and the skills
- * branch by card.
- * Lineages and rejected steps are created under the names that they have at the remote; if we have
- * another ref of such a name, "-<remote>" is appended to the name of the new ref. Then everything
- * that the remote lacks is pushed in one atomic push with the expected old values. If a ref changes
- * meanwhile, here or at the remote, everything is repeated, for at most five minutes.
+ * updates our refs. Notes are merged by event, campaigns by file, transplants by link, and the
+ * skills branch by card. Lineages and rejected steps are created under the names that they have at
+ * the remote; if we have another ref of such a name, "-<remote>" is appended to the name of the new
+ * ref. Then everything that the remote lacks is pushed in one atomic push with the expected old
+ * values. If a ref changes meanwhile, here or at the remote, everything is repeated, for at most
+ * five minutes.
  *
  *	struct kl_sync s = { .repo = repo, .remote = "origin", .fetch = true, .push = true };
  *	err = kl_sync_run(&s);
@@ -36,7 +36,7 @@ const char *kl_sync_how_name(enum kl_sync_how how);
 struct kl_sync_item {
 	enum kl_sync_how how;
 	char *ref;
-	char *what; /* details for the user; "": there are none */
+	char *what; /* details for the user; "" if there are none */
 };
 
 struct kl_sync {
@@ -56,10 +56,10 @@ struct kl_sync {
 };
 
 /**
- * Sync with the remote. Return 0 if the sync ran to its end, even if it left some refs.
- * KL_ENOTFOUND: there is no such remote. KL_EIO: the remote cannot be reached or rejects the push;
- * everything that was fetched before the error is kept. KL_EBUSY: another sync is running, or a ref
- * here stays locked.
+ * Sync with the remote. Return 0 if the sync ran to its end, even if it left some refs. Return
+ * KL_ENOTFOUND if there is no such remote. Return KL_EIO if the remote cannot be reached or rejects
+ * the push; everything that was fetched before the error is kept. Return KL_EBUSY if another sync
+ * is running, or a ref here stays locked.
  */
 int kl_sync_run(struct kl_sync *sync);
 void kl_sync_release(struct kl_sync *sync);

@@ -69,8 +69,8 @@ int kl_sync_ours(struct kl_ref_list *out, struct kl_sync_round *round, enum kl_s
 const char *kl_sync_prefix(enum kl_sync_kind kind);
 
 /**
- * Verify the tracking refs and merge them into our refs, in one transaction. KL_ECHANGED: one of
- * our refs changed meanwhile.
+ * Verify the tracking refs and merge them into our refs, in one transaction. Return KL_ECHANGED if
+ * one of our refs changed meanwhile.
  */
 int kl_sync_take(struct kl_sync_round *round);
 /**
@@ -80,8 +80,8 @@ int kl_sync_take(struct kl_sync_round *round);
 int kl_sync_take_campaign(struct kl_sync_round *round, struct kl_refs_txn *txn,
 			  struct kl_sync_ref *ref);
 /**
- * Verify the chain of a lineage's transplants at the remote, and unite it with ours. If it is invalid
- * or the lineage is missing, report that it was left.
+ * Verify the chain of a lineage's transplants at the remote, and unite it with ours. If it is
+ * invalid or the lineage is missing, report that it was left.
  */
 int kl_sync_take_transplants(struct kl_sync_round *round, struct kl_refs_txn *txn,
 			     struct kl_sync_ref *ref);
@@ -96,7 +96,7 @@ int kl_sync_seal_logs(struct kl_repo *repo);
 /** Check a ref with "<kind>/<leaf>" (fsck/check.h). If it is invalid, report that it was left. */
 int kl_sync_verify(bool *good, struct kl_check *check, struct kl_sync_round *round,
 		   struct kl_sync_ref *ref, const char *kind);
-/** Push everything that the remote lacks. KL_ECHANGED: the remote rejected the push. */
+/** Push everything that the remote lacks. Return KL_ECHANGED if the remote rejected the push. */
 int kl_sync_give(struct kl_sync_round *round);
 
 #endif

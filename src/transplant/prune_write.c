@@ -66,7 +66,7 @@ static void fold_step(struct writing *writing, size_t step, const char *why)
 			of->mechanism ? of->mechanism : "-", why);
 }
 
-/* Return the last step that was not undone; 0: all were. */
+/* Return the last step that was not undone; 0 if all were. */
 static size_t last_kept(const struct writing *writing)
 {
 	size_t step = kl_transplant_steps(writing->transplant);

@@ -32,9 +32,9 @@ enum kl_cell_state {
 struct kl_transplant_cell {
 	enum kl_cell_state state;
 	char *why;                  /* KL_CELL_UNMERGED: why the step does not merge */
-	char digest[KL_DIGEST_HEX]; /* of the merged surface; "": not merged */
-	struct kl_event *event;     /* owned; NULL: not judged */
-	git_oid commit;             /* the judged kernel; zero: not recorded */
+	char digest[KL_DIGEST_HEX]; /* of the merged surface; "" if not merged */
+	struct kl_event *event;     /* owned; NULL if not judged */
+	git_oid commit;             /* the judged kernel; zero if not recorded */
 	bool asked;                 /* the gate was asked in this run */
 };
 
@@ -43,7 +43,7 @@ struct kl_transplant {
 	char ref[256];                   /* the chain of judged kernels (transplant_log.h) */
 	struct kl_surface **state;       /* K_0 ... K*; view.n of them */
 	struct kl_transplant_cell *cell; /* kl_transplant_at() */
-	struct kl_event *root;           /* K_0 judged alone; NULL: it was not needed yet */
+	struct kl_event *root;           /* K_0 judged alone; NULL if it was not needed yet */
 	/* numbers of verdicts that were reached, were known, and wait to be judged elsewhere */
 	size_t judged, known, waiting;
 	bool late; /* the deadline passed before all cells were judged */
@@ -51,7 +51,7 @@ struct kl_transplant {
 
 /**
  * Load a lineage, merge each step into each state, and read the verdicts of earlier runs. Judges
- * nothing. KL_ENO: the lineage has one state, so that there is no step.
+ * nothing. Return KL_ENO if the lineage has one state, so that there is no step.
  */
 int kl_transplant_load(struct kl_transplant *out, struct kl_repo *repo, const char *workload,
 		       const char *name);
@@ -71,28 +71,28 @@ struct kl_transplant_opts {
 	int (*judge)(struct kl_judgement **out, const struct kl_surface *candidate,
 		     const struct kl_surface *parent, void *payload);
 	/**
-	 * Like `judge`, but ignores known verdicts (kl_gate_judge_anew()). NULL: ambiguous speeds
-	 * stay as they are.
+	 * Like `judge`, but ignores known verdicts (kl_gate_judge_anew()). If it is NULL, ambiguous
+	 * speeds stay as they are.
 	 */
 	int (*judge_anew)(struct kl_judgement **out, const struct kl_surface *candidate,
 			  const struct kl_surface *parent, void *payload);
 	/**
-	 * If verdicts come later: return true if `judge_anew` asked for this one, so that the kernel
-	 * was measured twice. NULL: verdicts come at once.
+	 * If verdicts come later: return true if `judge_anew` asked for this one, so that the
+	 * kernel was measured twice. It is NULL if verdicts come at once.
 	 */
 	bool (*is_again)(const struct kl_event *event, void *payload);
 	void *payload;
 	struct kl_progress *progress; /* borrowed, or NULL */
-	int64_t deadline_ns;          /* on the clock of kl_clock_ns(); 0: none */
-	size_t step;                  /* judge only this step; 0: all steps */
+	int64_t deadline_ns;          /* on the clock of kl_clock_ns(); 0 if none */
+	size_t step;                  /* judge only this step; 0 for all steps */
 	bool at_expert;               /* judge only what is undone at K*, and K* itself */
 	int sign;                     /* as in struct kl_noting */
 };
 
 /**
  * Judge the cells that are not judged yet, those at K* first, until the deadline. Each verdict is
- * kept as soon as it is reached. KL_ENO: K* fails now; the message says how. KL_ECANNOT: kernels
- * cannot be judged here. KL_EBUSY: another process transplants this lineage.
+ * kept as soon as it is reached. KL_ENO: K* fails now; the message says how. Return KL_ECANNOT if
+ * kernels cannot be judged here. Return KL_EBUSY if another process transplants this lineage.
  */
 int kl_transplant_judge(struct kl_transplant *transplant, struct kl_repo *repo,
 			const struct kl_transplant_opts *opts);
@@ -111,7 +111,8 @@ enum kl_cell_finding kl_transplant_finding(const struct kl_transplant_cell *cell
 
 /**
  * Get the gain of a step at a state: how many times as fast the kernel with the step is as the one
- * without it. `*out` has no interval if the gain is not known. At K* it is that of undoing the step.
+ * without it. `*out` has no interval if the gain is not known. At K* it is that of undoing the
+ * step.
  */
 void kl_transplant_gain(struct kl_comparison *out, const struct kl_transplant *transplant,
 			size_t step, size_t place);

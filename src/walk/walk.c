@@ -250,7 +250,10 @@ void kl_walk_known(struct kl_map *out, const struct kl_walk *walk)
 	json_array_foreach(kl_walk_rejections(walk), i, rec) {
 		const char *class_ = kl_json_str_or(rec, "class", "");
 
-		/* a state of class no-change has the machine code of a state that was visited */
+		/*
+		 * A state of class no-change has the same machine code as a state that was visited,
+		 * so do not propose its sources again.
+		 */
 		if (!kl_rejection_is_of_step(class_) || !strcmp(class_, "no-change"))
 			add_tokens(out, rec);
 	}

@@ -20,7 +20,7 @@ struct session {
 	struct kl_backend_session lent;
 	struct kl_platform platform;
 	struct kl_compile_tools tools;
-	/* path of the library that records lookups (lookups.h); NULL: not built yet */
+	/* path of the library that records lookups (lookups.h); NULL if not built yet */
 	char *lookups;
 };
 
@@ -263,8 +263,9 @@ static const struct kl_oracle_words words = {
 };
 
 /*
- * Generous peaks of one core at 6 GHz. Bytes: two 64-byte loads per cycle, because all data can come
- * from the nearest cache. Operations: two 16-lane FMAs per cycle, each counted as two operations.
+ * Generous peaks of one core at 6 GHz. Bytes: two 64-byte loads per cycle, because all data can
+ * come from the nearest cache. Operations: two 16-lane FMAs per cycle, each counted as two
+ * operations.
  */
 #define CORE_PEAK                                        \
 	{                                                \

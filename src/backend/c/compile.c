@@ -417,7 +417,10 @@ static struct kl_file *list_files(const struct kl_surface *surface, const struct
 	return file;
 }
 
-/* Compile and audit a surface whose kernel `adapter` calls; NULL: the worker calls the kernel. */
+/*
+ * Compile and audit a surface whose kernel `adapter` calls. If `adapter` is NULL, the worker calls
+ * the kernel.
+ */
 static int compile_called(struct kl_artefact **out, const char **class_,
 			  const struct kl_compile_tools *tools, const struct kl_surface *surface,
 			  const struct kl_file *adapter, const char *dir)

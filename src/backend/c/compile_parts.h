@@ -24,22 +24,23 @@ struct kl_build {
 	const struct kl_file *file;
 	size_t nfile;
 	const struct kl_contract
-		*contract; /* how a kernel is built; NULL: an oracle or the runtime is built */
+		*contract; /* how a kernel is built; NULL if an oracle or the runtime is built */
 	/*
-	 * the gate's flags for an oracle or the untimed half of an adapter, before fixed_flags; NULL:
-	 * the sources are a kernel
+	 * the gate's flags for an oracle or the untimed half of an adapter, before fixed_flags;
+	 * NULL: the sources are a kernel
 	 */
 	const char *const *extra;
 	bool cxx;     /* the kernel is in C++ */
 	char tag[17]; /* tag of the entry's declaration (cxx.h) */
-	char *symbol; /* symbol of the entry; NULL: not found yet */
-	/* path of the contract's adapter, which is one of the files; NULL: none */
+	char *symbol; /* symbol of the entry; NULL if not found yet */
+	/* path of the contract's adapter, which is one of the files; NULL if none */
 	const char *adapter;
 	const char **class_;
 	struct kl_object **obj; /* objects; if there is an adapter, the last is its timed half */
 	size_t nobj;
-	struct kl_object *untimed; /* the untimed half of the adapter; NULL: none, or it is empty */
-	struct kl_strvec objpath;  /* paths of the objects, relative to `dir` */
+	/* the untimed half of the adapter; NULL if there is none, or it is empty */
+	struct kl_object *untimed;
+	struct kl_strvec objpath; /* paths of the objects, relative to `dir` */
 	struct kl_code code;
 	struct kl_tool tool;
 };
@@ -60,7 +61,7 @@ int kl_build_sources(struct kl_build *build);
 int kl_build_disassemble(struct kl_build *build);
 /** If `err` is KL_ENO, set the class "cheat" and put `what` before the message. Return `err`. */
 int kl_build_failed(struct kl_build *build, int err, const char *what);
-/** Return the names that the linker turns into traps; NULL: none. */
+/** Return the names that the linker turns into traps; NULL if none. */
 const struct kl_strvec *kl_build_traps(const struct kl_build *build);
 /** Compile the untimed half of the adapter, the last of the files, to build->untimed. */
 int kl_build_untimed(struct kl_build *build);

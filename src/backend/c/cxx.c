@@ -186,7 +186,8 @@ void kl_cxx_declare(struct kl_buf *source, const struct kl_contract *contract, c
 /* --- finding the entry's symbol ----------------------------------------------------------------- */
 
 /*
- * Return the name of the function that begins at offset `value` of a section; NULL: there is none.
+ * Return the name of the function that begins at offset `value` of a section; NULL if there is
+ * none.
  */
 static const char *function_at(const struct kl_object *object, int sec, uint64_t value)
 {

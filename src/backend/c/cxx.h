@@ -46,14 +46,18 @@ size_t kl_cxx_entry_unit(const struct kl_file *file, size_t nfile,
  * and digits that no source can foresee, such as a digest of all sources.
  */
 void kl_cxx_declare(struct kl_buf *source, const struct kl_contract *contract, const char *tag);
-/** Find the symbol of the entry declared with `tag`; NULL: no object has the declaration. Borrowed. */
+/**
+ * Find the symbol of the entry declared with `tag`; the object owns it. Return NULL if no object
+ * has the declaration.
+ */
 const char *kl_cxx_entry_symbol(const struct kl_object *const *object, size_t n, const char *tag);
 
 /**
- * Return a better message than `message` of the compiler, audit or linker if C++ is the reason for
- * the error: it names the part of the language that a kernel cannot use, and gives advice. NULL:
- * C++ is not the reason. *class_ becomes "compile" if the reason is a part of the runtime that an
- * image does not have. The caller frees the message.
+ * Explain an error of the compiler, the audit or the linker whose message is `message`. If the
+ * kernel uses a part of C++ that kernels cannot use, or if its entry does not fit the contract,
+ * return a message that says so and gives advice; the caller frees it. Return NULL for all other
+ * errors. Set *class_ to "compile" if the kernel needs a part of the C++ runtime that an image does
+ * not have.
  */
 char *kl_cxx_explain(const char *message, const char **class_, const struct kl_contract *contract,
 		     const struct kl_file *file, size_t nfile);

@@ -255,7 +255,8 @@ static void scan_refs(struct scan *scan, size_t func)
 
 /*
  * Find the fixed stack slot, such as "16(%rsp)", that an instruction stores to (`store` is true;
- * its last operand) or loads from (`store` is false; its first operand). NULL: there is none.
+ * its last operand) or loads from (`store` is false; its first operand). Return NULL if there is
+ * none.
  */
 static const char *stack_slot(const struct kl_insn *in, bool store, size_t *len)
 {

@@ -113,8 +113,9 @@ static void reader_release(struct reader *reader)
 }
 
 /*
- * Return the part of a path below a folder, without "." and doubled slashes. NULL: the path is not
- * below the folder, or contains "..", which a source could use to find out the folder's name.
+ * Return the part of a path below a folder, without "." and doubled slashes. Return NULL if the
+ * path is not below the folder, or contains "..", which a source could use to find out the folder's
+ * name.
  */
 static char *path_below(const char *folder, const char *path)
 {

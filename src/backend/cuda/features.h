@@ -21,11 +21,11 @@
  */
 struct kl_cuda_code {
 	const struct kl_cubin *cubin;
-	/* the PTX, after kl_ptx_reach() for the kernels of `wish`; NULL: the cubin is imported */
+	/* the PTX, after kl_ptx_reach() for the kernels of `wish`; NULL if the cubin is imported */
 	const struct kl_ptx *ptx;
 	const struct kl_sass *sass; /* the machine code; empty if nvdisasm is not installed */
 	const struct kl_cuda_wish *wish;
-	const char *verbose; /* output of ptxas -v; "": none */
+	const char *verbose; /* output of ptxas -v; "" if none */
 };
 
 /** Add the features to `out`, sorted and unique. */
@@ -45,7 +45,7 @@ json_t *kl_cuda_static(const struct kl_cuda_code *code);
 
 /**
  * Bytes of the stack frame, the spill stores and the spill loads of a function, read from the
- * output of ptxas -v; all 0: the output has no such function.
+ * output of ptxas -v; all 0 if the output has no such function.
  */
 struct kl_cuda_spill {
 	int64_t frame, stores, loads;

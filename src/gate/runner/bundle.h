@@ -32,21 +32,30 @@ struct kl_bundle_job {
 	const char *cache;
 	const char *runner; /* name of the runner that gets the job */
 	const char *dir;    /* directory of the contract in the repository */
-	const char *commit; /* a commit with this surface; NULL: none is known */
-	/* id of a verdict on the same job, which is judged again; NULL: none */
+	const char *commit; /* a commit with this surface; NULL if none is known */
+	/* id of a verdict on the same job, which is judged again; NULL if none */
 	const char *after;
-	/* the campaign that gets the event, instead of the cache and notes; NULL: none */
+	/* the campaign that gets the event, instead of the cache and notes; NULL if none */
 	const char *campaign;
 };
 
-/** Add a job, unless it is already in the bundle. KL_EINVALID: the bundle would be too large. */
+/**
+ * Add a job, unless it is already in the bundle. Return KL_EINVALID if the bundle would be too
+ * large.
+ */
 int kl_bundle_add(struct kl_bundle *bundle, const struct kl_bundle_job *job);
-/** Move all jobs of another bundle, which is then to be freed. KL_EINVALID: as kl_bundle_add(). */
+/**
+ * Move all jobs of another bundle, which is then to be freed. Return KL_EINVALID if `to` would be
+ * too large.
+ */
 int kl_bundle_take(struct kl_bundle *bundle, struct kl_bundle *from);
 size_t kl_bundle_jobs(const struct kl_bundle *bundle);
 /** Write a record of every job to disk (gate/runner/pending_jobs.h). */
 int kl_bundle_keep(const struct kl_bundle *bundle, struct kl_repo *repo);
-/** Return true if the event is the result of a job of this clone that had a verdict before (`after`). */
+/**
+ * Return true if the event is the result of a job of this clone that had a verdict before
+ * (`after`).
+ */
 bool kl_bundle_is_again(struct kl_repo *repo, const struct kl_event *event);
 /** Append the bundle's bytes to `out`, and store the manifest's digest, which names the bundle. */
 void kl_bundle_pack(struct kl_buf *out, char digest[KL_DIGEST_HEX], const struct kl_bundle *bundle);

@@ -62,7 +62,7 @@ struct file {
 	const char *text;
 	size_t len;
 	size_t body, nbody; /* offset of the result lines, and their length in bytes */
-	size_t foot, sig;   /* offsets of the end line and the signature line; 0: missing */
+	size_t foot, sig;   /* offsets of the end line and the signature line; 0 if missing */
 };
 
 /*
@@ -234,8 +234,8 @@ static bool is_cannot(const json_t *result)
 /*
  * Return true if the worker cannot judge this point because of the point, for example because the
  * oracle fails there: then the event says so, as after a local run. Only a process of the worker
- * that reached the job lists its device or what confines it; if it died, or found no device, nothing
- * is known about the point.
+ * that reached the job lists its device or what confines it; if it died, or found no device,
+ * nothing is known about the point.
  */
 static bool refuses_point(const struct kl_event *draft, const json_t *result)
 {

@@ -14,7 +14,7 @@ static bool begins_statement(const struct kl_ctokens *tokens, size_t i)
 			 kl_ctoken_is(tokens, i - 1, "}"));
 }
 
-/* Return the ';' that ends the simple statement at `i`, or 0: it is not one. */
+/* Return the ';' that ends the simple statement at `i`, or 0 if it is not one. */
 static size_t statement_end(const struct kl_ctokens *tokens, size_t i)
 {
 	for (; i < tokens->n; i++) {
@@ -134,7 +134,7 @@ void kl_tokenpass_rebranch(struct kl_cedits *out, const struct kl_ctokens *token
 
 /* --- repetitions ------------------------------------------------------------------------------- */
 
-/* Read a small decimal number; false: another form. */
+/* Read a small decimal number. Return false if it has another form. */
 static bool read_number(long *out, const struct kl_ctokens *tokens, size_t i)
 {
 	const struct kl_ctok *token = &tokens->t[i];
@@ -217,7 +217,10 @@ static bool is_generated(const struct kl_ctokens *tokens, size_t i)
 	return cfn->name_len > 8 && !memcmp(tokens->text + cfn->name_off, "lanes", 5);
 }
 
-/* Check whether directive `i` defines a macro whose name is token `name`, and that has a '#'. */
+/*
+ * Return true if directive `i` defines a macro whose name is token `name` and whose body contains a
+ * '#'.
+ */
 static bool is_pasting(const struct kl_ctokens *tokens, size_t i, size_t name)
 {
 	struct kl_cdefine macro;
@@ -230,8 +233,9 @@ static bool is_pasting(const struct kl_ctokens *tokens, size_t i, size_t name)
 }
 
 /*
- * Check whether tokens first ... last call a macro that makes a name or a string of its arguments,
- * "c##r = 0": for such a macro a number cannot become an expression.
+ * Return true if tokens first ... last call a macro that makes a name or a string from an argument,
+ * as "c##r = 0" does. An argument of such a macro must stay a number: it cannot be replaced by an
+ * expression.
  */
 static bool calls_pasting(const struct kl_ctokens *tokens, size_t first, size_t last)
 {

@@ -88,8 +88,8 @@ static bool is_allocation(const struct kl_ctokens *tokens, size_t first, size_t 
 }
 
 /*
- * Read "* restrict name [n] = value" at `i` into `var` and add it. Return the token after it; 0: it
- * is not a declarator.
+ * Read "* restrict name [n] = value" at `i` into `var` and add it. Return the token after it; 0 if
+ * it is not a declarator.
  */
 static size_t read_declarator(struct kl_cvars *vars, struct kl_cvar var, size_t i, size_t end)
 {
@@ -127,7 +127,7 @@ static size_t read_declarator(struct kl_cvars *vars, struct kl_cvar var, size_t 
 }
 
 /*
- * Read the qualifiers and the type of a declaration at `i`. Return the token after them; 0: none.
+ * Read the qualifiers and the type of a declaration at `i`. Return the token after them; 0 if none.
  */
 static size_t read_specifiers(struct kl_cvar *var, const struct kl_ctokens *tokens, size_t i,
 			      size_t end)

@@ -36,10 +36,11 @@ void kl_cvars_find(struct kl_cvars *out, const struct kl_ctokens *tokens);
 void kl_cvars_release(struct kl_cvars *vars);
 
 /**
- * Find the variable to which `name` refers at token `i`; NULL: its function does not declare it.
+ * Find the variable to which `name` refers at token `i`. Return NULL if its function does not
+ * declare it.
  */
 const struct kl_cvar *kl_cvars_get(const struct kl_cvars *vars, size_t i, const char *name);
-/** Find the variable that token `i` names; NULL: its function does not declare it. */
+/** Find the variable that token `i` names. Return NULL if its function does not declare it. */
 const struct kl_cvar *kl_cvars_at(const struct kl_cvars *vars, size_t i);
 /** Return the type that token `i` names, or NULL. */
 const char *kl_cvar_type(const struct kl_ctokens *tokens, size_t i);

@@ -22,7 +22,7 @@ static const char *skip_blanks(const char *at, const char *end)
 	return at;
 }
 
-/* Return the length of the identifier that begins at `at`; 0: there is none. */
+/* Return the length of the identifier that begins at `at`; 0 if there is none. */
 static size_t word_length(const char *at, const char *end)
 {
 	size_t n = 0;
@@ -34,7 +34,7 @@ static size_t word_length(const char *at, const char *end)
 	return n;
 }
 
-/* Return the text after "#<word>" and blanks; NULL: it is another directive. */
+/* Return the text after "#<word>" and blanks; NULL if it is another directive. */
 static const char *after_word(const char *text, const char *end, const char *word)
 {
 	size_t n = strlen(word);
@@ -45,7 +45,7 @@ static const char *after_word(const char *text, const char *end, const char *wor
 	return skip_blanks(text + n, end);
 }
 
-/* Read the name of a file with its quotes; false: the text begins with none. */
+/* Read the name of a file with its quotes. Return false if the text begins with none. */
 static bool read_quoted(struct kl_include_name *out, const char *at, const char *end)
 {
 	const char *close;

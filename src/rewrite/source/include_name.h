@@ -20,7 +20,7 @@
  *	kl_map_release(&macros.value);
  */
 struct kl_include_macros {
-	struct kl_map value; /* the text that a macro stands for; "": several */
+	struct kl_map value; /* the text that a macro stands for; "" for several */
 	/* set by the caller: the order of the directives is not known, so #undef says nothing */
 	bool unordered;
 };
@@ -30,7 +30,7 @@ struct kl_include_macros {
 	}
 
 struct kl_include_name {
-	char *text;  /* the file's name, or that of the macro; NULL: neither */
+	char *text;  /* the file's name, or that of the macro; NULL if it is neither */
 	bool quoted; /* the name is in quotes, not in <> */
 };
 

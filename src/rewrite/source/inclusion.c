@@ -11,7 +11,9 @@
 #define MAX_SOURCE (4u << 20)
 #define MAX_DEPTH 64
 
-/* Join a directory and a path, without "." and ".."; NULL: the path leaves the repository. */
+/*
+ * Join a directory and a path, without "." and "..". Return NULL if the path leaves the repository.
+ */
 static char *join_path(const char *dir, const char *path)
 {
 	KL_AUTO(kl_freep) char *all = *dir ? kl_asprintf("%s/%s", dir, path) : kl_strdup(path);
@@ -68,7 +70,10 @@ static void list_places(struct kl_strvec *out, const struct kl_inclusion *inclus
 		kl_strvec_take(out, path);
 }
 
-/* Return the index of the source that an #include in source `i` refers to; SIZE_MAX: none. */
+/*
+ * Return the index of the source that an #include in source `i` refers to; SIZE_MAX if there is
+ * none.
+ */
 static size_t find_listed(const struct kl_inclusion *inclusion, size_t i,
 			  const struct kl_include_name *wanted)
 {

@@ -24,7 +24,7 @@ struct kl_inclusion {
 	const git_oid *tree;          /* of the older commit */
 	const struct kl_strvec *now;  /* paths of the sources in the repository */
 	const struct kl_strvec *then; /* their paths in the older commit, in the same order */
-	const struct kl_map *left;    /* names that are left to the compiler; NULL: none */
+	const struct kl_map *left;    /* names that are left to the compiler; NULL if none */
 };
 
 /**
@@ -36,8 +36,8 @@ int kl_inclusion_complete(struct kl_buf *out, struct kl_strvec *inlined,
 			  size_t len);
 /**
  * Collect the names of the files that source `i` includes and that are not among the sources. Looks
- * at names only; the repository and the older commit are not read. Return true if it also includes a
- * file by a macro that it does not define itself.
+ * at names only; the repository and the older commit are not read. Return true if it also includes
+ * a file by a macro that it does not define itself.
  */
 bool kl_inclusion_open(struct kl_map *out, const struct kl_inclusion *inclusion, size_t i,
 		       const char *text, size_t len);

@@ -191,7 +191,7 @@ static bool read_step(struct kl_loop *out, const struct kl_ctokens *tokens, size
 	return out->step > 0;
 }
 
-/* Find the end of the statement that begins at `i`; 0: it is not known. */
+/* Find the end of the statement that begins at `i`. Return 0 if it is not known. */
 static size_t statement_end(const struct kl_ctokens *tokens, size_t i, size_t end)
 {
 	if (i >= end)

@@ -33,7 +33,7 @@ struct kl_loop {
 	bool hinted;   /* a directive stands before the loop */
 	bool parallel; /* that directive of OpenMP lets threads share the rounds */
 	int64_t step;
-	int parent;     /* index of the loop around it, in the same function; -1: none was found */
+	int parent; /* index of the loop around it, in the same function; -1 if none was found */
 	bool innermost; /* no loop of any kind is in its body */
 	/*
 	 * the loop runs the rounds that an unrolled loop left ("i = n / 4 * 4"), or is inside such
@@ -87,8 +87,8 @@ struct kl_cstmts {
 };
 
 /**
- * Read the statements of a loop's body; false: it has a statement of another kind. The caller
- * releases `out` in either case.
+ * Read the statements of a loop's body. Return false if it has a statement of another kind. The
+ * caller releases `out` in either case.
  */
 bool kl_loop_body(struct kl_cstmts *out, const struct kl_loops *loops, const struct kl_loop *loop);
 void kl_cstmts_release(struct kl_cstmts *stmts);
@@ -101,8 +101,9 @@ struct kl_access {
 	size_t index_first, index_last;
 	const char *type; /* of the element */
 	/*
-	 * the array that the address begins at, a parameter, a local array or allocated memory, also
-	 * if it is reached through local pointers; the index is counted from there, in elements
+	 * the array that the address begins at, a parameter, a local array or allocated memory,
+	 * also if it is reached through local pointers; the index is counted from there, in
+	 * elements
 	 */
 	const struct kl_cvar *root;
 	struct kl_affine index;
@@ -116,8 +117,8 @@ struct kl_accesses {
 };
 
 /**
- * Append the accesses of all statements, also in loops; false: an expression may have side effects,
- * or the place of an element is not known.
+ * Append the accesses of all statements, also in loops. Return false if an expression may have side
+ * effects, or the place of an element is not known.
  */
 bool kl_accesses_read(struct kl_accesses *out, const struct kl_loops *loops,
 		      const struct kl_cstmts *stmts);

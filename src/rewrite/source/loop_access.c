@@ -88,7 +88,10 @@ static bool expand_names(struct kl_affine *index, const struct kl_loops *loops, 
 	return true;
 }
 
-/* Replace a local pointer by its initial value; false: it has none, or the value is not a sum. */
+/*
+ * Replace a local pointer by its initial value. Return false if it has none, or the value is not a
+ * sum.
+ */
 static bool follow_pointer(struct kl_access *access, const struct kl_loops *loops)
 {
 	const struct kl_cvar *var = access->root, *next = NULL;

@@ -11,7 +11,7 @@
 struct reach {
 	const struct kl_ctokens *tokens;
 	struct kl_map first; /* name -> element of `next` for the first function of that name */
-	size_t *next;        /* for each function the next one of the same name; SIZE_MAX: none */
+	size_t *next; /* for each function the next one of the same name; SIZE_MAX if there is none */
 	bool *reached;
 	size_t *todo;
 	size_t ntodo;

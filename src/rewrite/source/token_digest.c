@@ -25,7 +25,7 @@ static size_t operator_length(const char *text, size_t len)
 	return 1;
 }
 
-/* Return the number of bytes of a comment or of a backslash and newline; 0: there is neither. */
+/* Return the number of bytes of a comment or of a backslash and newline; 0 if there is neither. */
 static size_t blank_length(const char *text, size_t len)
 {
 	const char *end;
@@ -80,7 +80,7 @@ static void add_directive(struct kl_buf *out, const char *text, size_t len)
 /* A part of a file: a function, or what stands between two functions. */
 struct part {
 	size_t from, to; /* of kl_token_file.plain */
-	uint32_t name;   /* of a function that may be left out; 0: the part always counts */
+	uint32_t name;   /* of a function that may be left out; 0 if the part always counts */
 	size_t first, n; /* the names that it uses, of kl_token_file.used */
 };
 
@@ -259,7 +259,9 @@ void kl_token_scope_release(struct kl_token_scope *scope)
 	*scope = (struct kl_token_scope){ .entry = NULL };
 }
 
-/* The parts of a state that are functions, by their names, and the names that are to be followed. */
+/*
+ * The parts of a state that are functions, by their names, and the names that are to be followed.
+ */
 struct counting {
 	const struct kl_token_file *const *file;
 	size_t nfiles;
@@ -283,7 +285,10 @@ static void count_part(struct counting *counting, const struct kl_token_file *fi
 		count_name(counting, file->used[part->first + i]);
 }
 
-/* A function of a state; `next` is the index of another one of the same name, SIZE_MAX: none. */
+/*
+ * A function of a state; `next` is the index of another one of the same name, SIZE_MAX if there is
+ * none.
+ */
 struct named {
 	const struct kl_token_file *file;
 	const struct part *part;
@@ -309,7 +314,10 @@ static struct named *list_functions(size_t *first, const struct counting *counti
 	return named;
 }
 
-/* Mark in counting->seen the names of the functions that count; false: all functions count. */
+/*
+ * Mark in counting->seen the names of the functions that count. Return false if all functions
+ * count.
+ */
 static bool count_functions(struct counting *counting, struct kl_token_scope *scope)
 {
 	uint32_t entry = scope->entry ? number_of(scope, scope->entry, strlen(scope->entry)) : 0;

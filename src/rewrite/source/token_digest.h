@@ -22,7 +22,7 @@
 
 /** Which functions of a kernel count, and the names in the sources that were read. */
 struct kl_token_scope {
-	char *entry;               /* NULL: all functions count */
+	char *entry;               /* NULL if all functions count */
 	struct kl_strvec adapters; /* the texts of the adapters */
 	struct kl_map ids;         /* name -> uint32_t *, owned: its number */
 };

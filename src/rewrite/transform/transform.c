@@ -14,7 +14,7 @@
 struct kl_transform {
 	const char *name;
 	const char *language[2];
-	const char *parameter; /* NULL: none */
+	const char *parameter; /* NULL if none */
 	int64_t min, max;      /* range of its values */
 	const char *role;      /* name in messages of the thing that it changes */
 	bool hoists;           /* if its sums are in memory, they are first moved to variables */
@@ -205,7 +205,7 @@ static bool is_in_scope(const struct kl_cedit *cedit, void *payload)
 	return cedit->fn < 0 || reached[cedit->fn];
 }
 
-/* Write the edited source to `out`; false: there is nothing to edit. */
+/* Write the edited source to `out`. Return false if there is nothing to edit. */
 static bool edit_source(struct kl_buf *out, void (*edit)(struct kl_transforming *work),
 			const struct kl_transform_source *source, int64_t value)
 {

@@ -95,7 +95,10 @@ static bool is_apart(const struct kl_transforming *work, const struct jam *jam,
 	       kl_affine_equal(&inner, &bound);
 }
 
-/* Check that the copies use the same element in the inner loop, so that sharing it is a gain. */
+/*
+ * Return true if the inner loop reads or writes an element whose index does not depend on the outer
+ * loop. All copies of the body use this element, so that one load can serve all of them.
+ */
 static bool is_shared(const struct kl_transforming *work, const struct jam *jam)
 {
 	struct kl_accesses within = { 0 };

@@ -15,7 +15,7 @@ struct pair {
 	const struct kl_loop *outer, *inner;
 	struct kl_cstmts around, within;
 	struct kl_accesses accesses;
-	const struct kl_cstmt *init, *sum, *store; /* NULL: the nest is perfect */
+	const struct kl_cstmt *init, *sum, *store; /* NULL if the nest is perfect */
 };
 
 static void pair_release(struct pair *pair)

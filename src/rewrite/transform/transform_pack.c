@@ -74,7 +74,7 @@ static bool is_strided(const struct kl_transforming *work, const struct pack *pa
 	return is_early(work, pack, access->first, access->last, true);
 }
 
-/* Return the name of the copy; NULL: the function has it already. The caller frees. */
+/* Return the name of the copy; NULL if the function has it already. The caller frees. */
 static char *name_copy(const struct kl_transforming *work, const struct pack *pack)
 {
 	const struct kl_cfn *fn = &work->tokens->fn[work->tokens->t[pack->root->first].fn];

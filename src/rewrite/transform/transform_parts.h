@@ -41,7 +41,7 @@ bool kl_transform_has_disjoint(const struct kl_transforming *work, int fn);
 /**
  * Check that an element which one access writes is not touched by an access with another index:
  * arrays with different roots do not overlap, and all accesses to a root that is written have the
- * same index or, in the rounds of `loop` (NULL: in any), are in different rows.
+ * same index or, in the rounds of `loop` (NULL for any), are in different rows.
  */
 bool kl_transform_is_independent(const struct kl_transforming *work,
 				 const struct kl_accesses *accesses, const struct kl_loop *loop);

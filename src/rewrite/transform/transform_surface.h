@@ -22,19 +22,19 @@ struct kl_transform_surface {
 	char *name;                /* "unroll-jam factor=4" */
 	struct kl_strvec disjoint; /* functions whose pointers never overlap */
 	struct kl_strvec entries;  /* functions that are called or launched */
-	int64_t threads;           /* threads of each block of a launch plan; 0: unknown */
+	int64_t threads;           /* threads of each block of a launch plan; 0 if unknown */
 };
 
 /**
- * Prepare a transformation. KL_EINVALID: the text names no transformation for the surface's
- * language, or the surface's launch plan is invalid. Release `out` in either case.
+ * Prepare a transformation. Return KL_EINVALID if the text names no transformation for the
+ * surface's language, or the surface's launch plan is invalid. Release `out` in either case.
  */
 int kl_transform_surface_init(struct kl_transform_surface *out, const char *text, size_t variant,
 			      const struct kl_surface *surface);
 void kl_transform_surface_release(struct kl_transform_surface *transform);
 /**
- * Write the source after the transformation. KL_ENO: nothing in this source has the role that the
- * transformation is for, or the source is not made of C tokens.
+ * Write the source after the transformation. Return KL_ENO if nothing in this source has the role
+ * that the transformation is for, or the source is not made of C tokens.
  */
 int kl_transform_surface_file(struct kl_buf *out, const struct kl_transform_surface *transform,
 			      const struct kl_surface *surface, const struct kl_file *file);

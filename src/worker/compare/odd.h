@@ -27,9 +27,10 @@
 #define KL_ODD_FEW 16
 
 /**
- * Judge the elements that are described above and record the wrong ones in `mismatch`. Returns a
- * copy of the answer in which accepted elements are settled: they have the value of the truth, so
- * that the rules accept them. The caller frees the copy; NULL: no element is settled.
+ * Judge the elements that are described above and record the wrong ones in `mismatch`. Return a
+ * copy of the answer, which the caller frees. In this copy each accepted element has the value of
+ * the truth, because the rules would refuse its own value. Return NULL if no element had to be
+ * replaced.
  */
 char *kl_odd_settle(struct kl_mismatch *mismatch, const struct kl_output *output);
 

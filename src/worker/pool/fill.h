@@ -21,7 +21,7 @@ struct kl_fill_spec {
 	enum kl_dtype dtype;
 	const int64_t *extent;
 	size_t naxes;
-	const char *point; /* id of the point: the bound of fill `index` can depend on it */
+	const char *point; /* id of the point; a fill "index" can have a bound for each point */
 	struct kl_key key;
 	double factor; /* factor by which a scale band multiplies values; 1 for other bands */
 };

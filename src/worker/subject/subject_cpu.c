@@ -231,7 +231,7 @@ static void exec_child(const char *path, char *const *env, const int *fd, int nf
 	_exit(KL_CHILD_NOT_READY);
 }
 
-/* Descriptors that a child inherits besides those of its tensors and the socket; -1: none. */
+/* Descriptors that a child inherits besides those of its tensors and the socket; -1 if none. */
 struct lent {
 	int plan, control, args, image, dirt;
 };

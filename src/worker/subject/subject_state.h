@@ -17,15 +17,16 @@
  * convention.h, which they use.
  */
 struct kl_tensor {
-	unsigned char *map;   /* the parent's mapping of the memfd; NULL: not a tensor */
+	unsigned char *map;   /* the parent's mapping of the memfd; NULL if not a tensor */
 	uint64_t bytes;       /* size of the memfd, enough for each point */
 	unsigned char *slack; /* expected bytes around the data */
-	int fd;               /* the memfd; -1: none */
+	int fd;               /* the memfd; -1 if none */
 };
 
 /* A contract's adapter (adapter.c): its workspaces, and which of its functions the image has. */
 struct kl_workspace {
-	unsigned char *map; /* the parent's mapping of all workspaces; NULL: no adapter */
+	/* the parent's mapping of all workspaces; NULL without an adapter */
+	unsigned char *map;
 	uint64_t bytes;
 	int fd;
 	bool has[KL_IMAGE_ADAPTER];
@@ -49,21 +50,21 @@ struct kl_threads {
 struct kl_spot_check {
 	const unsigned char *at[KL_SPOT_CHECKS];
 	uint64_t seen[KL_SPOT_CHECKS];
-	size_t n; /* 0: there are no outputs */
+	size_t n; /* 0 if there are no outputs */
 };
 
 /* Times of one call in ns. */
 struct kl_times {
 	/* when `go` was set, `done` was seen and the trap was seen, by kl_watch_now() */
 	int64_t go, done, trap;
-	int64_t used; /* processor time from shortly before `go` to the trap; -1: unknown */
+	int64_t used; /* processor time from shortly before `go` to the trap; -1 if unknown */
 };
 
 struct kl_cpu_subject {
 	struct kl_subject base;     /* must be first, see subject_ops.h */
-	pid_t pid;                  /* 0: the child has ended */
+	pid_t pid;                  /* 0 if the child has ended */
 	bool traced, precise;       /* precise: calls are timed, so the parent spins */
-	int socket;                 /* to the child; -1: closed, after the answer to its hello */
+	int socket;                 /* to the child; -1 if closed, after the answer to its hello */
 	int64_t call_ms, limit_ms;  /* job->call_ms; the limit of the next call */
 	struct kl_control *control; /* shared with the child */
 	struct kl_wire_call *args;  /* shared with the child: the arguments of the next call */
@@ -76,7 +77,8 @@ struct kl_cpu_subject {
 	const struct kl_wire_arg *arg; /* the arguments at that point, in `wire` */
 	uint64_t offset[KL_MAX_ARGS];  /* offset of the data in the memfd, in bytes */
 	/*
-	 * borrowed; gets the memory of the tensors back at the end; NULL: free that memory instead
+	 * borrowed; gets the memory of the tensors back at the end; NULL to free that memory
+	 * instead
 	 */
 	struct kl_subject_memory *memory;
 	struct kl_trace_regs home; /* registers at the first trap */
@@ -113,7 +115,7 @@ int kl_adapter_take(struct kl_cpu_subject *subject);
 void kl_adapter_give(struct kl_cpu_subject *subject);
 /**
  * Call adapter_prepare for each point, before the tensors hold any input. If this ends the child,
- * set subject->unprepared and return 0. KL_ECANNOT: the machine prevented a call.
+ * set subject->unprepared and return 0. Return KL_ECANNOT if the machine prevented a call.
  */
 int kl_adapter_prepare(struct kl_cpu_subject *subject);
 /**

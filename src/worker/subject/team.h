@@ -31,7 +31,7 @@
 /* A construct whose work is shared (openmp_share.c), such as a loop and its iterations. */
 struct kl_share {
 	uint32_t lock;
-	uint32_t use;  /* number of the construct that this serves, from 1; 0: free */
+	uint32_t use;  /* number of the construct that this serves, from 1; 0 if free */
 	uint32_t left; /* threads that have left the construct */
 	uint32_t waiting;
 	uint64_t count, chunk; /* iterations in all; iterations in a chunk */
@@ -91,7 +91,10 @@ void kl_team_barrier(struct kl_team *team);
  * any.
  */
 int kl_team_start(uint32_t n, uint64_t stack, const int16_t *cpu);
-/** Set the addresses in *hello by which the parent finds out whether threads wait. */
+/**
+ * Store in *hello the addresses of the labels of the team's loop and of kl_team_regions. The parent
+ * process uses them to find out whether a thread waits for work.
+ */
 void kl_team_describe(struct kl_hello *hello);
 
 #endif

@@ -110,16 +110,19 @@ struct kl_wire_arg {
 
 struct kl_wire {
 	int baseline;                       /* a vendor library: trusted, not sealed */
-	int cpu;                            /* processor to run on; -1: any */
+	int cpu;                            /* processor to run on; -1 for any */
 	uint32_t nthread;                   /* threads of the kernel; at least 1 */
-	int16_t thread_cpu[KL_MAX_THREADS]; /* processor of each thread but the first; -1: any */
+	int16_t thread_cpu[KL_MAX_THREADS]; /* processor of each thread but the first; -1 for any */
 	int64_t arena_bytes;
 	uint32_t nargs, npoint;
 	uint32_t nview[KL_WIRE_POINTS]; /* number of views of each tensor at each point */
 	struct kl_wire_arg arg[KL_WIRE_POINTS][KL_MAX_ARGS];
 	uint64_t largest; /* map_bytes of the largest tensor at any point of the job */
 	uint64_t image_bytes;
-	/* with an adapter: bytes of its workspace at each point, whole pages; 0: no adapter */
+	/*
+	 * with an adapter: bytes of its workspace at each point, whole pages; 0 if there is no
+	 * adapter
+	 */
 	uint64_t work_bytes[KL_WIRE_POINTS];
 	char baseline_name[64];
 };
@@ -135,8 +138,9 @@ struct kl_wire_call {
 struct kl_hello {
 	int err; /* 0, or an enum kl_err that `message` explains; the child then ends */
 	char message[400];
-	uint64_t stored, trapped; /* addresses of the stub's labels (stub.h); 0: cannot be traced */
-	uint64_t stack;           /* address of the kernel's stack; 0: the process's own */
+	/* addresses of the stub's labels (stub.h); 0 if calls cannot be traced */
+	uint64_t stored, trapped;
+	uint64_t stack; /* address of the kernel's stack; 0 for the process's own */
 	/* addresses of the labels in team_loop.h and of kl_team_regions */
 	uint64_t joined, look, begun, regions;
 	/* addresses of the views in the child, by point, view and argument */

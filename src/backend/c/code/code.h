@@ -77,25 +77,26 @@ struct kl_code {
 };
 
 /**
- * Parse the disassembly of `n` objects. The objects are borrowed and must outlive the code. KL_ENO:
- * the text cannot be parsed, or contains bytes that are not instructions.
+ * Parse the disassembly of `n` objects. The objects are borrowed and must outlive the code. Return
+ * KL_ENO if the text cannot be parsed, or contains bytes that are not instructions.
  */
 int kl_code_parse(struct kl_code *out, const struct kl_object *const *obj, size_t n,
 		  const char *text, size_t len);
 void kl_code_release(struct kl_code *code);
 
 /**
- * Check all code of the sections in `reached`, which are the linked sections (NULL: all sections),
- * including functions that the entry does not reach. KL_ENO: the code contains an instruction that
- * no kernel needs (system call, clock, CPU identity ...), or an instruction whose length is not the
- * same for objdump and Zydis; the message names the instruction and the function.
+ * Check all code of the sections in `reached`, which are the linked sections (NULL for all
+ * sections), including functions that the entry does not reach. Return KL_ENO if the code contains
+ * an instruction that no kernel needs (system call, clock, CPU identity ...), or an instruction
+ * whose length is not the same for objdump and Zydis; the message names the instruction and the
+ * function.
  */
 int kl_code_audit(const struct kl_code *code, const struct kl_reached *reached);
 
 /**
  * Check that the level of the platform (`march`: "x86-64", "x86-64-v2" ...) has all instruction
- * sets that the code uses. Call kl_code_live() first. KL_ENO: the level lacks one; the message
- * names the function and the instruction set.
+ * sets that the code uses. Call kl_code_live() first. Return KL_ENO if the level lacks one; the
+ * message names the function and the instruction set.
  */
 int kl_code_check_level(const struct kl_code *code, const char *march);
 
@@ -109,8 +110,8 @@ void kl_code_live(struct kl_code *code);
 /**
  * Mark the functions that the entries reach: functions that reached code calls or jumps to, and
  * functions whose address is in reached code or in data that reached code refers to. `entries` is
- * NULL-terminated. Only the first entry counts as executed (kl_code_live). KL_ENOTFOUND: the first
- * entry is not defined; the other entries may be missing.
+ * NULL-terminated. Only the first entry counts as executed (kl_code_live). Return KL_ENOTFOUND if
+ * the first entry is not defined; the other entries may be missing.
  */
 int kl_code_reach(struct kl_code *code, const char *const *entries);
 
@@ -126,7 +127,7 @@ size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr);
 
 /**
  * Find what relocation `rel` of object `obj` refers to. `end`: offset of the end of the instruction
- * that the relocation patches; 0: it patches data.
+ * that the relocation patches; 0 if it patches data.
  */
 void kl_code_ref(struct kl_ref *out, const struct kl_code *code, size_t obj, size_t rel,
 		 uint64_t end);
@@ -137,7 +138,7 @@ void kl_code_ref(struct kl_ref *out, const struct kl_code *code, size_t obj, siz
 size_t kl_code_insn_rel(const struct kl_code *code, size_t func, size_t i);
 /**
  * Return the bytes of instruction `i` of function `func`, and set *n to the number of bytes up to
- * the end of the section. NULL: the section has no such bytes.
+ * the end of the section. Return NULL if the section has no such bytes.
  */
 const unsigned char *kl_code_insn_bytes(size_t *n, const struct kl_code *code, size_t func,
 					size_t i);
@@ -163,7 +164,7 @@ bool kl_insn_is_indirect(const struct kl_insn *insn); /* its operand starts with
 bool kl_insn_is_nop(const struct kl_insn *insn);
 /**
  * Return the width in bits of the widest vector register that the instruction names: 128, 256 or
- * 512; 0: none.
+ * 512; 0 if none.
  */
 int kl_insn_width(const struct kl_insn *insn);
 
@@ -211,8 +212,8 @@ struct kl_open_branch {
 	const char *how;  /* what the function does: "calls through a pointer" */
 };
 /**
- * Find an open branch in the reached code; false: there is none. Call kl_code_reach() first. Every
- * jump through a table counts as an open branch.
+ * Find an open branch in the reached code. Return false if there is none. Call kl_code_reach()
+ * first. Every jump through a table counts as an open branch.
  */
 bool kl_code_open_branch(struct kl_open_branch *out, const struct kl_code *code);
 
@@ -220,9 +221,9 @@ bool kl_code_open_branch(struct kl_open_branch *out, const struct kl_code *code)
 bool kl_code_pointer_branch(struct kl_open_branch *out, const struct kl_code *code);
 
 /**
- * Check `text`, the linked code of the objects. KL_ENO: its bytes hide an instruction that neither
- * the seal nor the processor stops (backend/c/code/hidden.h), and the code has an open branch that
- * could land there.
+ * Check `text`, the linked code of the objects. Return KL_ENO if its bytes hide an instruction that
+ * neither the seal nor the processor stops (backend/c/code/hidden.h), and the code has an open
+ * branch that could land there.
  */
 int kl_code_check_hidden(const struct kl_code *code, const unsigned char *text, size_t n);
 

@@ -11,8 +11,8 @@
  * and leaves the others out, so only the reached sections need to be audited.
  */
 struct kl_reached {
-	bool **sec; /* for each object and section: the entry reaches it */
-	bool **sym; /* for each object and symbol: a reached section refers to it */
+	bool **sec; /* sec[object][section] is true if the entries reach the section */
+	bool **sym; /* sym[object][symbol] is true if a reached section refers to the symbol */
 	size_t n;   /* number of objects */
 };
 
