@@ -77,7 +77,7 @@ static int index_bounds(json_t **out, const struct points *points, const char *t
 		if (!err)
 			kl_json_set_int(bounds, id, bound);
 	}
-	/* the worker evaluates the expression at the points that it draws */
+	/* The worker evaluates this expression at the points that it draws. */
 	kl_json_set_str(bounds, "expr", text);
 	if (!err)
 		*out = kl_steal(&bounds);

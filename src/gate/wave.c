@@ -12,7 +12,11 @@ void kl_wave_release(struct kl_wave *wave)
 	*wave = (struct kl_wave){ 0 };
 }
 
-/* Check what a bundle brought back; `before` is the name of the bundle before, or NULL. */
+/*
+ * Check that the results of a bundle are here, unless the user must carry it. `before` is the
+ * digest of the previous bundle, or NULL: if both bundles are the same, the results changed
+ * nothing.
+ */
 static int check_results(const struct kl_transfer *sent, const char *before)
 {
 	if (sent->waiting)
