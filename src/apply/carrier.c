@@ -70,7 +70,7 @@ static void sort_diffs(struct ways *ways, const struct kl_surface *state)
 	free(fit);
 }
 
-/* `state` NULL: keep the card's order. */
+/* List the ways; if `state` is not NULL, with the diffs that fit it best first. */
 static void list_ways(struct ways *out, const struct kl_card *card, const char *language,
 		      const struct kl_surface *state)
 {
@@ -132,7 +132,7 @@ int kl_carrier_find_diff(size_t *variant, const struct kl_card *card,
 	list_ways(&ways, card, state->contract->language->name, state);
 	for (size_t i = 0; i < ways.n && ways.v[i]->form == KL_CARRIER_DIFF; i++)
 		if (ways.v[i]->of && !strcmp(ways.v[i]->of, event)) {
-			*variant = i; /* a diff is one way, and diffs are first */
+			*variant = i; /* diffs come first, and each is one way */
 			return 0;
 		}
 	return kl_error(KL_ENO, "the card has no diff of event %.12s for %s", event,

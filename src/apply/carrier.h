@@ -27,7 +27,7 @@ struct kl_carrier_try {
 	const struct kl_jail *jail; /* NULL if semantic patches cannot run */
 	const struct kl_card *card;
 	const struct kl_surface *state;
-	size_t variant; /* which of the card's ways to apply it; see kl_carrier_variants() */
+	size_t variant; /* the way in which to apply the card; see kl_carrier_variants() */
 };
 
 /* bytes of a text that says how a carrier was applied */
@@ -36,8 +36,8 @@ struct kl_carrier_try {
 /**
  * Return the number of ways in which tools can apply the card in a language: one for each diff or
  * semantic patch, and one for each value of a transformation's parameter. The ways are numbered in
- * the order of the card's carriers, except that the diffs come in the order in which they fit the
- * state: the one first of whose unchanged and removed lines the greatest share is in its sources.
+ * the order of the card's carriers, except that diffs are ordered by how well they fit the state:
+ * the first is the one of whose unchanged and removed lines the sources have the greatest share.
  */
 size_t kl_carrier_variants(const struct kl_card *card, const char *language);
 /** Check whether the way `variant` is a diff; the diffs of a card are its first ways. */
@@ -50,17 +50,18 @@ bool kl_carrier_is_diff(const struct kl_card *card, const char *language, size_t
 int kl_carrier_find_diff(size_t *variant, const struct kl_card *card,
 			 const struct kl_surface *state, const char *event);
 /**
- * Apply the card to `state` in the way try->variant. Write to `how` in which way the card was
- * applied. KL_ENO, with the reason: the card has no mechanical carrier for the language, or the
- * carrier cannot be run here, does not apply, or changes nothing.
+ * Apply the card to `state` in the way try->variant, and write to `how` how it was applied. The
+ * caller frees *out. Return KL_ENO, with the reason in the message, if the card has no mechanical
+ * carrier for the language, or if the carrier cannot be run here, does not apply, or changes
+ * nothing.
  */
 int kl_carrier_apply(struct kl_surface **out, char how[KL_CARRIER_HOW],
 		     const struct kl_carrier_try *try);
-/** Like kl_carrier_apply(), but try each way from try->variant on until one applies. */
+/** Do the same as kl_carrier_apply(), but try each way from try->variant on until one applies. */
 int kl_carrier_apply_first(struct kl_surface **out, char how[KL_CARRIER_HOW],
 			   const struct kl_carrier_try *try);
 
-/** Find the card's mechanical carrier for a language, or NULL. */
+/** Return the card's mechanical carrier for a language, or NULL if there is none. */
 const struct kl_card_carrier *kl_carrier_mechanical(const struct kl_card *card,
 						    const char *language);
 

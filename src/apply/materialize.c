@@ -140,13 +140,13 @@ static int weigh_edit(struct kl_materialize_attempt *attempt, const struct kl_ma
 		return 0;
 	}
 	attempt->outcome = KL_MATERIALIZE_NODE;
-	/* beyond a node that is not faster, a step of a series is for the gain of all of them */
+	/* A step of a series can make a new best together with the steps before it. */
 	if (attempt->speed != KL_SPEED_FAST &&
 	    (!attempt->in_series || attempt->on == run->m->best || attempt->speed == KL_SPEED_SLOW))
 		return 0;
 	if (!(err = beats_best(&best, run, surface, attempt->on)) && best)
 		attempt->outcome = KL_MATERIALIZE_BEST;
-	return err; /* KL_CARD_COMMIT_LATER: whether it is the best is not known yet */
+	return err; /* if this is KL_CARD_COMMIT_LATER, it is not known yet if the node is best */
 }
 
 /* Make a node of the edit. A failed edit also becomes a node, so that it is not judged again. */
@@ -277,7 +277,7 @@ int kl_materialize_settle(struct kl_materialize_attempt *attempt, struct kl_mate
 		return judge_ahead(attempt, run, *edit->to);
 	if ((err = recall_edit(&done, &commit, attempt, run, edit)) < 0 || done)
 		return err;
-	run->judged += !commit; /* what is only measured again is no further edit */
+	run->judged += !commit; /* do not count an edit that is only measured again */
 	if (!(err = kl_card_commit_try(&judgement, run->o->gate, *edit->to,
 				       run->m->node[attempt->on].state, false)) &&
 	    !(err = KL_FAULT("mat-judged")))

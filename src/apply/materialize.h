@@ -18,18 +18,18 @@
  * (retrieve.h) are tried in order: first those with a mechanical carrier (carrier.h), which cost
  * nothing; then a model, if there is one, is offered the rest (materialize_agent.c). The model may
  * also make a free step, which applies none of them: cards are knowledge, not a permit. A node
- * becomes the `best` only if it is correct, and is fast compared both with its parent and with the
+ * becomes the `best` only if it is correct and if it is fast compared both with its parent and the
  * best so far. The run then continues with the cards that fit the new best. If a node is correct
  * but not faster, cards that its own card enables are tried on it, up to three steps beyond the
  * node.
  *
- * Of the mechanical carriers, the diffs of lineages come first, each lineage's in the order of its
- * steps (series.h): each is tried on the result of the one before, also if that is correct but not
- * faster, up to three steps beyond. There a card can be used again that the node has already, since
- * each diff of it is for another place.
+ * Of the mechanical carriers, the diffs of lineages come first, in the order of each lineage's
+ * steps (series.h). Each diff is tried on the result of the one before, even if that result is
+ * correct but not faster, up to three steps beyond the last node that was faster. Such a node may
+ * already have the diff's card, because each diff of a card is for another place.
  *
- * When nothing makes the best faster, cards are tried on the nodes made of it that are not slow, a
- * few times in a run: a change that gains nothing may be what the next one needs.
+ * If no card makes the best node faster, cards are tried on the nodes that were made from it and
+ * are not slow, a few times in a run. A change that gains nothing may be what the next one needs.
  *
  * A transformation with a parameter is tried with one value after the other, all on the same node.
  * After a value that gave a new best, the first value that gives none ends the search.

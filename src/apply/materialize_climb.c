@@ -22,7 +22,7 @@ static bool is_try_of(const struct kl_materialize_attempt *attempt, const char *
 	return attempt->on == node && !strcmp(attempt->by, "card") && !strcmp(attempt->card, card);
 }
 
-/* Return true if tools tried the card on the node, and not only diffs of it that were wrong. */
+/* Return true if tools tried the card on the node, not counting diffs of a series that failed. */
 static bool was_tried(const struct kl_materialize_run *run, const char *card, size_t node)
 {
 	for (size_t i = 0; i < run->m->n; i++)
@@ -109,8 +109,8 @@ static void add_reason(struct kl_materialize_attempt *left, struct kl_materializ
 }
 
 /*
- * Check whether the way is an edit of the card's own, and not a transformation, so that no further
- * way is tried. A diff whose result is wrong is no reason not to try the card's next diff.
+ * Return true if no further way of the card need be tried, because the way was an edit of the card
+ * and not a transformation. After a diff with a wrong result the card's next diff is tried.
  */
 static bool is_own_edit(const struct kl_materialize_attempt *attempt, const struct kl_card *card,
 			const char *language, size_t variant)
@@ -164,7 +164,7 @@ static int try_card(size_t *node, struct kl_card **card, struct kl_materialize_r
 		better |= attempt.outcome == KL_MATERIALIZE_BEST;
 	} while (!err && ++i < n && !(run->o->dry && applied) && !kl_materialize_is_over(run));
 	if (left.card && run->is_beyond)
-		kl_materialize_drop_attempt(&left); /* it was said of the best node */
+		kl_materialize_drop_attempt(&left); /* the best node has such an attempt already */
 	else if (left.card)
 		kl_materialize_add_attempt(run, &left);
 	return err;

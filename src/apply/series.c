@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-/* A step, and the place of its lineage among the lineages of the list. */
+/* A step, and the index of its lineage among the lineages of the list. */
 struct placed_step {
 	struct kl_series_step step;
 	uint32_t place;
@@ -19,7 +19,7 @@ struct placed_steps {
 	uint32_t nlineage;
 };
 
-/* Return the place of a lineage; KL_SERIES_LINEAGES: the list has enough others. */
+/* Return the index of a lineage, or KL_SERIES_LINEAGES if the list is full and does not have it. */
 static uint32_t place_lineage(struct placed_steps *steps, uint32_t lineage)
 {
 	uint32_t i = 0;
