@@ -41,7 +41,7 @@ bool kl_prune_has_undone(const struct kl_prune *prune, size_t step)
 
 /* --- the order ------------------------------------------------------------------------------- */
 
-/* Return the gain of a step at K*, for the order: unknown gains come last. */
+/* Return the gain of a step at K*, by which steps are sorted; unknown gains come last. */
 static int64_t gain_of(const struct kl_transplant *transplant, size_t step)
 {
 	struct kl_comparison gain;
@@ -158,7 +158,7 @@ static void read_trial(struct kl_prune_trial *trial, const struct kl_judgement *
 	}
 }
 
-/* Return true if a verdict that noise spoils was known before: another measurement may tell more. */
+/* Return true if the verdict was known before but is noisy, so that it should be measured again. */
 static bool can_ask_again(const struct kl_transplant_opts *opts,
 			  const struct kl_judgement *judgement)
 {
@@ -167,8 +167,8 @@ static bool can_ask_again(const struct kl_transplant_opts *opts,
 }
 
 /*
- * Judge what is left of K* without one more step, against K*. A verdict that is known is measured
- * again if noise hides whether the kernel is slower.
+ * Undo one more step in what is left of K*, and judge the result against K*. If the verdict is
+ * known but too noisy to show whether the kernel is slower, measure again.
  */
 static int judge_trial(struct kl_judgement **out, struct kl_prune_trial *trial,
 		       struct pruning *pruning, const struct kl_surface *kernel)
@@ -239,8 +239,8 @@ static int try_step(struct pruning *pruning, size_t step)
 }
 
 /*
- * Return true if a step need not be tried in what is left of K*: it was tried there, or was timed in
- * a kernel of the same machine code.
+ * Return true if a step need not be tried in what is left of K*, because it was tried there or was
+ * timed in a kernel with the same machine code.
  */
 static bool was_tried(const struct kl_prune *prune, size_t step)
 {
@@ -291,7 +291,10 @@ static int put_back(struct pruning *pruning)
 	return kl_prune_state(&prune->kernel, pruning->repo, prune, pruning->transplant, n);
 }
 
-/* Return true if the pruned lineage is there and ends in this kernel: it was confirmed before. */
+/*
+ * Return true if the pruned lineage exists and ends in this kernel. Then the kernel was confirmed
+ * before.
+ */
 static bool is_written(const struct pruning *pruning)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *there = NULL;
@@ -306,9 +309,9 @@ static bool is_written(const struct pruning *pruning)
 }
 
 /*
- * Return true if the kernel that is left was measured once more: its lineage is there, or its verdict
- * came from elsewhere as the second one. If the second one had shown that the kernel is slower, the
- * last step would not have been undone.
+ * Return true if the kernel that is left was measured a second time. This is so if its lineage
+ * exists, or if its verdict came from elsewhere and is the second one. If the second verdict had
+ * shown that the kernel is slower, the last step would not have been undone.
  */
 static bool was_confirmed(const struct pruning *pruning)
 {

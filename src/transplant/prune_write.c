@@ -15,10 +15,10 @@
 
 /* One state of the pruned lineage. */
 struct pruned_state {
-	size_t of;                  /* the state of the old lineage that it is made from */
+	size_t of;                  /* index of the state of the old lineage that it is made from */
 	struct kl_surface *surface; /* owned */
-	struct kl_event *event;     /* owned: the state against the one before it */
-	struct kl_strvec folded;    /* steps whose own states were left out, in words */
+	struct kl_event *event;     /* judges the state against the one before it; owned */
+	struct kl_strvec folded;    /* texts about steps whose own states were left out */
 	git_oid commit;
 };
 
@@ -29,7 +29,7 @@ struct writing {
 	const struct kl_prune_opts *opts;
 	struct pruned_state *state;
 	size_t n;
-	struct kl_strvec folded; /* steps that wait for the next state */
+	struct kl_strvec folded; /* texts about left-out steps, for the next state */
 };
 
 static void writing_release(struct writing *writing)
@@ -108,7 +108,7 @@ static int judge_state(struct writing *writing, size_t step)
 	if (err < 0)
 		return kl_error_in(err, "the pruned state of K_%zu", step);
 	if (!kl_transplant_count(writing->transplant, judgement)) {
-		/* go on as if it passed, so that the states after it are judged in the same wave */
+		/* Continue as if it passed, so that later states are judged in the same wave. */
 		add_state(writing, step, kl_steal(&surface), NULL);
 		return 0;
 	}
@@ -150,7 +150,7 @@ static bool is_key(const char *line, const char *key)
 	return !strncmp(line, key, strlen(key));
 }
 
-/* Append the trailers of the old commit, with what differs in the pruned lineage. */
+/* Append the trailers of the old commit, and replace those that differ in the pruned lineage. */
 static void add_trailers(struct kl_buf *out, const char *trailers, size_t number, bool folded)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec line = KL_STRVEC_INIT;
@@ -168,7 +168,7 @@ static void add_trailers(struct kl_buf *out, const char *trailers, size_t number
 	}
 }
 
-/* the trailer of the root that names the undone steps */
+/* The trailer in the root's commit that names the commits of the undone steps. */
 static const char undone_key[] = "Klineage-Pruned";
 
 /* Append the commits of the undone steps as a trailer. */
@@ -278,7 +278,7 @@ static int move_refs(struct writing *writing, struct kl_noting *noting)
 	return err < 0 ? err : KL_FAULT("prune-moved");
 }
 
-/* Return true if the ref is there; set *same if it is at the tip. */
+/* Return true if the ref exists. Set *same to true if it points to the new tip. */
 static bool ref_is_there(bool *same, const struct writing *writing)
 {
 	git_oid there;

@@ -16,22 +16,22 @@
  *	j = i - 1	K_i itself, judged against K_{i-1}: the step at its own place
  *	j >= i		K_j with step i undone; j = i is K_{i-1} itself
  *
- * All cells are merged, which is cheap. Judged are the steps at their own places, each step undone
- * at K*, and each step put in; a step undone at a state between only where that tells which later
- * step needs it (relations.h).
+ * All cells are merged, which is cheap. These cells are judged: each step at its own place, each
+ * step undone at K*, and each step put in. A step undone at a state before K* is judged only if
+ * this shows which later step needs the step (relations.h).
  *
  * Verdicts are kept as gate events (transplant_log.h), so that readers judge nothing.
  */
 enum kl_cell_state {
 	KL_CELL_UNMERGED = 1, /* the step does not merge */
-	KL_CELL_NO_CHANGE,    /* merging the step changes no source: its change is there already */
+	KL_CELL_NO_CHANGE,    /* merging changes no source, as the state has the change already */
 	KL_CELL_OPEN,         /* the step merges; the kernel was not judged */
 	KL_CELL_JUDGED,
 };
 
 struct kl_transplant_cell {
 	enum kl_cell_state state;
-	char *why;                  /* KL_CELL_UNMERGED: why the step does not merge */
+	char *why;                  /* why the step does not merge, for KL_CELL_UNMERGED */
 	char digest[KL_DIGEST_HEX]; /* of the merged surface; "" if not merged */
 	struct kl_event *event;     /* owned; NULL if not judged */
 	git_oid commit;             /* the judged kernel; zero if not recorded */
@@ -44,14 +44,15 @@ struct kl_transplant {
 	struct kl_surface **state;       /* K_0 ... K*; view.n of them */
 	struct kl_transplant_cell *cell; /* kl_transplant_at() */
 	struct kl_event *root;           /* K_0 judged alone; NULL if it was not needed yet */
-	/* numbers of verdicts that were reached, were known, and wait to be judged elsewhere */
+	/* numbers of verdicts that were reached now, that were known, and that come later */
 	size_t judged, known, waiting;
 	bool late; /* the deadline passed before all cells were judged */
 };
 
 /**
- * Load a lineage, merge each step into each state, and read the verdicts of earlier runs. Judges
- * nothing. Return KL_ENO if the lineage has one state, so that there is no step.
+ * Load a lineage, merge each step into each state, and read the verdicts of earlier runs. Nothing
+ * is judged. The caller releases *out. Return KL_ENO if the lineage has only one state and so no
+ * step.
  */
 int kl_transplant_load(struct kl_transplant *out, struct kl_repo *repo, const char *workload,
 		       const char *name);
@@ -62,37 +63,38 @@ struct kl_transplant_cell *kl_transplant_at(const struct kl_transplant *transpla
 					    size_t place);
 /** Return the number n of steps. */
 size_t kl_transplant_steps(const struct kl_transplant *transplant);
-/** Make the kernel of a cell. Errors as kl_step_merge(). */
+/** Make the kernel of a cell; the caller frees *out. Errors are those of kl_step_merge(). */
 int kl_transplant_merge(struct kl_surface **out, struct kl_repo *repo,
 			const struct kl_transplant *transplant, size_t step, size_t place);
 
 struct kl_transplant_opts {
-	/** kl_gate_judge(), or a substitute. `parent` may be NULL. */
+	/** Judge a kernel, as kl_gate_judge() does. `parent` may be NULL. */
 	int (*judge)(struct kl_judgement **out, const struct kl_surface *candidate,
 		     const struct kl_surface *parent, void *payload);
 	/**
-	 * Like `judge`, but ignores known verdicts (kl_gate_judge_anew()). If it is NULL, ambiguous
-	 * speeds stay as they are.
+	 * Judge a kernel again and ignore known verdicts, as kl_gate_judge_anew() does. If the
+	 * function is NULL, kernels with ambiguous speeds are not measured again.
 	 */
 	int (*judge_anew)(struct kl_judgement **out, const struct kl_surface *candidate,
 			  const struct kl_surface *parent, void *payload);
 	/**
-	 * If verdicts come later: return true if `judge_anew` asked for this one, so that the
-	 * kernel was measured twice. It is NULL if verdicts come at once.
+	 * Return true if `judge_anew` asked for this event, so that the kernel was measured twice.
+	 * The function is needed only if verdicts come later; it is NULL if they come at once.
 	 */
 	bool (*is_again)(const struct kl_event *event, void *payload);
 	void *payload;
 	struct kl_progress *progress; /* borrowed, or NULL */
 	int64_t deadline_ns;          /* on the clock of kl_clock_ns(); 0 if none */
 	size_t step;                  /* judge only this step; 0 for all steps */
-	bool at_expert;               /* judge only what is undone at K*, and K* itself */
+	bool at_expert;               /* judge only K* and the steps undone at K* */
 	int sign;                     /* as in struct kl_noting */
 };
 
 /**
  * Judge the cells that are not judged yet, those at K* first, until the deadline. Each verdict is
- * kept as soon as it is reached. KL_ENO: K* fails now; the message says how. Return KL_ECANNOT if
- * kernels cannot be judged here. Return KL_EBUSY if another process transplants this lineage.
+ * kept as soon as it is reached. Return KL_ENO if K* fails now; the message says how. Return
+ * KL_ECANNOT if kernels cannot be judged here. Return KL_EBUSY if another process transplants this
+ * lineage.
  */
 int kl_transplant_judge(struct kl_transplant *transplant, struct kl_repo *repo,
 			const struct kl_transplant_opts *opts);
@@ -100,7 +102,7 @@ int kl_transplant_judge(struct kl_transplant *transplant, struct kl_repo *repo,
 /** Prepare for another wave (gate/wave.h): ask for all cells again, and count from zero. */
 void kl_transplant_forget(struct kl_transplant *transplant);
 
-/** What a judged cell says of its kernel. */
+/** What the verdict of a cell says about its kernel. */
 enum kl_cell_finding {
 	KL_CELL_UNKNOWN = 0, /* not judged, inconclusive or not merged */
 	KL_CELL_FAILS,       /* the kernel is wrong or is refused */
@@ -117,8 +119,8 @@ enum kl_cell_finding kl_transplant_finding(const struct kl_transplant_cell *cell
 void kl_transplant_gain(struct kl_comparison *out, const struct kl_transplant *transplant,
 			size_t step, size_t place);
 /**
- * Return true if the step is shown to be worth nothing at K*: the kernel without it passes and is
- * slower by at most `within_ppm` (kl_speed_is_within()).
+ * Return true if the step is shown to gain nothing at K*, that is, if the kernel without the step
+ * passes and is slower by at most `within_ppm` (kl_speed_is_within()).
  */
 bool kl_transplant_is_idle(const struct kl_transplant *transplant, size_t step, int64_t within_ppm);
 

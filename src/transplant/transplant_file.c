@@ -37,7 +37,7 @@ int kl_transplant_file_write(size_t *n, const struct kl_transplant *transplant, 
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Return true if the event judges `digest`, compared with `parent` (NULL for any). */
+/* Return true if the event judges `digest` compared with `parent` or, if that is NULL, with any. */
 static bool is_about(const struct kl_event *event, const struct kl_transplant *transplant,
 		     const char *digest, const char *parent)
 {

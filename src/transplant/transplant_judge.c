@@ -42,9 +42,9 @@ void kl_transplant_forget(struct kl_transplant *transplant)
 }
 
 /*
- * Return true if the kernel should be measured again: noise hides how it compares. A verdict that is
- * known is measured again only if its interval says nothing at all, or if it came from elsewhere and
- * is the first.
+ * Return true if the kernel should be measured again because of noise. If the verdict was known
+ * before, this is so only if its interval says nothing at all, or if it came from elsewhere and is
+ * the first one.
  */
 static bool is_noisy(const struct kl_transplant_opts *opts, const struct kl_judgement *judgement)
 {
@@ -89,7 +89,7 @@ bool kl_transplant_count(struct kl_transplant *transplant, const struct kl_judge
 	return !judgement->deferred;
 }
 
-/* Take the event of a judgement; `*is_new` is set unless `*event` is the same event already. */
+/* Move the event of a judgement to *event. Set *is_new unless *event was the same event before. */
 static bool take_event(struct judging *judging, struct kl_event **event, bool *is_new,
 		       const struct kl_judgement *judgement)
 {
@@ -135,7 +135,7 @@ static int judge_cell(struct judging *judging, size_t step, size_t place)
 			0;
 }
 
-/* Judge K* against K_{n-1}, and stop if it fails: then no figure beside it would mean anything. */
+/* Judge K* against K_{n-1}. Return an error if K* fails, because nothing else counts then. */
 static int judge_expert(struct judging *judging)
 {
 	struct kl_transplant *transplant = judging->transplant;
@@ -152,7 +152,7 @@ static int judge_expert(struct judging *judging)
 	return kl_error_hint(err, "judge it alone: git klineage gate %s", transplant->view.ref);
 }
 
-/* Judge K_0 alone, to tell whether a step fails at K_0 or K_0 itself does. */
+/* Judge K_0 alone, to find out whether a failure at K_0 is due to the step or to K_0 itself. */
 static int judge_root(struct judging *judging)
 {
 	struct kl_transplant *transplant = judging->transplant;
@@ -171,8 +171,8 @@ static int judge_root(struct judging *judging)
 }
 
 /*
- * If a step cannot be undone at K* because the kernel then fails, undo it at the states between
- * until one fails: the step that leads to that state needs it.
+ * If K* fails without a step, undo the step at the states before K*, one after the other, until one
+ * fails. The step that leads to this state needs the undone step.
  */
 static int find_needer(struct judging *judging, size_t step)
 {
