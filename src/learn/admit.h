@@ -28,10 +28,11 @@
  * the seed puts these arms and the card's own in order. The trial, whether it passed or not, is
  * added to `ver` with its event. Commits, notes and library are updated in one transaction. A
  * killed trial leaves the model's stored replies and the verdicts so far (admit_progress.c); the
- * next call goes on with it, pays for no reply again and judges no edit again.
+ * next call continues the trial, pays for no reply again and judges no edit again.
  *
- * If the session's runner judges elsewhere, a call is a wave (gate/wave.h): each arm goes on to the
- * next edit whose verdict is missing. A trial that waits is as one that was killed.
+ * If the session's runner judges elsewhere, a call is a wave (gate/wave.h): each arm continues
+ * until it needs a verdict that is missing. A trial that waits is continued like one that was
+ * killed.
  */
 struct kl_admit_state {
 	/* borrowed from the transitions; NULL if the state is the kernel of kl_admit_opts */
@@ -60,7 +61,7 @@ struct kl_admission {
 	/* index in `v` of the chosen state; `n`: the card cannot be tried on any state */
 	size_t chosen;
 	const struct kl_card_trial *trial; /* row in the card's `ver`; NULL if no trial was run */
-	/* edits whose verdicts are to come from elsewhere; if not 0, no trial was recorded yet */
+	/* number of edits whose verdicts come later; if not 0, no trial was recorded yet */
 	size_t waiting;
 	/* id of the enabled card that is tried with this card, or NULL */
 	char *partner;
@@ -79,8 +80,8 @@ struct kl_admit_opts {
 	const char *on;
 	int64_t seed; /* draws the state; 0 for a seed of the operating system */
 	/*
-	 * a kernel of this repository, borrowed, and its commit: the only state, instead of those
-	 * of lineages; NULL if not given
+	 * a kernel of this repository, borrowed, and its commit; if it is not NULL, try the card
+	 * only on this kernel and not on states of lineages
 	 */
 	const struct kl_surface *kernel;
 	git_oid commit;

@@ -184,8 +184,8 @@ static int classify_attempt(struct kl_attempt *attempt, struct kl_admit *work,
 }
 
 /*
- * Judge with a runner that judges elsewhere: take the known verdict if it counts in this trial, else
- * have the edit measured, or measured again.
+ * Judge an edit with a runner that judges elsewhere. Take the known verdict if it counts in this
+ * trial; otherwise have the edit measured, for the first time or again.
  */
 static int judge_elsewhere(struct kl_judgement **out, struct kl_attempt *attempt,
 			   struct kl_admit *work, const struct kl_attempt_of *of, bool anew)
@@ -326,7 +326,7 @@ static bool may_repair(const struct kl_attempt *attempt)
 	       kl_feedback_repairs(attempt->class_);
 }
 
-/* Return how the edit was made; a card that the model names, but was not shown, is told. */
+/* Return a text that says how the edit was made. It names a card that the model was not shown. */
 static char *how_made(const struct kl_admit *work, const struct kl_attempt_of *of,
 		      const struct kl_agent_answer *answer)
 {

@@ -30,7 +30,7 @@ struct kl_admit {
 	struct kl_event *facts;  /* compiled facts of the chosen state */
 	struct kl_admit_progress progress;
 	/* the members below belong to one trial */
-	char *name;                 /* of the trial: card, state and number */
+	char *name;                 /* name of the trial, made of card, state and number */
 	struct kl_card *wrong;      /* the card of the arm `wrong`, or NULL */
 	struct kl_session *session; /* NULL without a model */
 	char *chain;
@@ -60,8 +60,9 @@ enum kl_admit_arm { KL_ADMIT_CARD, KL_ADMIT_INTENT, KL_ADMIT_BARE, KL_ADMIT_WRON
 const char *kl_admit_arm_name(enum kl_admit_arm arm);  /* "card", ... */
 const char *kl_admit_arm_phase(enum kl_admit_arm arm); /* of its conversation: "admit", ... */
 /**
- * Find the card of the arm `wrong`, work->wrong: about something else, with code of the state's
- * language, and nearest in length. Return NULL if the library has none.
+ * Find the card of the arm `wrong` and set work->wrong: of the cards with another mechanism and
+ * with code in the state's language, the one whose length is nearest. Set NULL if the library has
+ * none.
  */
 int kl_admit_arms_wrong(struct kl_admit *work);
 /** List the arms of the trial in the order in which the seed puts them; return their number. */
@@ -107,7 +108,7 @@ struct kl_attempt {
 	int repairs;
 	char *model; /* NULL if a tool made the edit */
 	bool seen;   /* the repository could not be hidden from the model's command */
-	bool waits; /* the verdict on `to` is to come from elsewhere; the attempt is not finished */
+	bool waits;  /* the verdict on `to` comes later, so the attempt is not finished */
 };
 /**
  * Let the model apply the card or, without a model, use the card's mechanical carrier. Each judged
@@ -143,10 +144,10 @@ bool kl_admit_progress_find(struct kl_attempt *attempt, const struct kl_admit *w
 int kl_admit_progress_put(struct kl_admit *work, const struct kl_attempt *attempt,
 			  const struct kl_attempt_of *of);
 /**
- * If the runner judges elsewhere: return true in *stale if the known verdict on attempt->to (NULL:
- * there is none) does not count and is to be measured again: it is older than the trial and `anew`
- * is set, or it is too noisy (`noisy`) and was measured less than three times. What does not count
- * is stored.
+ * For a runner that judges elsewhere: decide whether `known`, the known verdict on attempt->to or
+ * NULL, counts in this trial. Set *stale to true if the edit must be measured again, because `anew`
+ * is set and the verdict is older than the trial, or because `noisy` is set and the edit was
+ * measured less than three times. Verdicts that do not count are stored.
  */
 int kl_admit_progress_stale(bool *stale, struct kl_admit *work, const struct kl_attempt *attempt,
 			    const struct kl_attempt_of *of, const struct kl_event *known,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admit_progress - a trial that has begun: its seed, its other card and the edits judged so far */
+/* admit_progress - stores a trial that has begun: its seed, its wrong card and the judged edits */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,12 +12,12 @@
  * The file is $GIT_COMMON_DIR/klineage/admit/<card>.json. It is replaced after each judgement and
  * removed when the trial is in the library. The members are `schema`, `seed`, `rewriter`, `on`,
  * `wrong` (the card of the arm `wrong`), and `edits`: from "<conversation>/<phase>.<turn>" to the
- * edit's `surface`, `class`, `missing`, `recovered` and `event`. With a runner that judges elsewhere
- * there is also `stale`: from the same key to a list of verdicts that do not count.
+ * edit's `surface`, `class`, `missing`, `recovered` and `event`. With a runner that judges
+ * elsewhere there is also `stale`: from the same key to a list of verdicts that do not count.
  */
 #define SCHEMA "klineage.trial/1"
 #define MAX_BYTES (16u << 20)
-#define MORE 2 /* measurements, if the verdict is too noisy */
+#define MORE 2 /* number of further measurements if the verdict is too noisy */
 
 static int store(const struct kl_admit *work)
 {
@@ -171,7 +171,7 @@ static bool has_id(const json_t *list, const char *id)
 	return false;
 }
 
-/* Return the list of verdicts that do not count; *is_new: the edit is asked for the first time. */
+/* Return the list of verdicts that do not count. Set *is_new if the edit has no list yet. */
 static json_t *stale_list(bool *is_new, struct kl_admit *work, const char *key)
 {
 	json_t *all = json_object_get(work->progress.doc, "stale"), *list;
@@ -200,12 +200,12 @@ int kl_admit_progress_stale(bool *stale, struct kl_admit *work, const struct kl_
 	*stale = known && has_id(list, known->id);
 	if (*stale)
 		return 0;
-	/* a wrong answer counts, however often the kernel is judged */
+	/* A failure always counts; only a measurement can be stale. */
 	*stale = known && !kl_event_is_fail(known) &&
 		 (is_new ? anew || noisy : noisy && json_array_size(list) < MORE);
 	if (*stale)
 		json_array_append_new(list, json_string(known->id));
-	else if (noisy) /* the trial ends here; the next one begins to measure anew */
+	else if (noisy) /* the trial ends; let the next trial measure from the beginning */
 		json_array_clear(list);
 	return is_new || *stale || noisy ? store(work) : 0;
 }

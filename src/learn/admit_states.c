@@ -73,7 +73,7 @@ static char *why_not(const struct kl_admit *work, struct kl_admit_state *state)
 		return kl_strdup("the card was learned from this state");
 	if (kl_strvec_has(&work->seen, state->state->digest))
 		return kl_strdup("the card was learned from the same files");
-	/* a tool makes the same edit again; a model need not */
+	/* a tool would make the same edit again, but a model may make another */
 	if (passed && !work->o->rewriter)
 		return kl_strdup("a trial of the card on this state has passed");
 	if (state->trials >= KL_ADMIT_TRIALS)
@@ -196,9 +196,9 @@ static int add_state(struct kl_admit *work, const struct kl_transition *transiti
 }
 
 /*
- * Return how much a pass on the state says: 0 nothing new, 1 it can make the card provisional, 2 or
- * 3 it can admit the card. A state in another language comes after those in the card's own: what
- * the card says of its kernels may mean nothing there.
+ * Return what a pass on the state can do: 0 nothing, 1 make the card provisional, 2 or 3 admit the
+ * card. A state in another language has 2, a state in the card's own language 3, because the card's
+ * conditions may not apply to other languages.
  */
 static int worth_of(const struct kl_admit_state *state)
 {

@@ -14,9 +14,9 @@ struct change {
 	size_t n;
 	bool complete;        /* all steps of the card's evidence were probed */
 	struct kl_map events; /* cited events; values borrowed */
-	struct kl_buf body;   /* of the commit's message */
+	struct kl_buf body;   /* body of the commit's message */
 	size_t witnessed, removed;
-	size_t facts; /* steps of which other facts were measured than the card has */
+	size_t facts; /* number of steps whose measured facts differ from those in the card */
 };
 
 static void change_release(struct change *change)
@@ -175,7 +175,7 @@ enum outcome { OUTCOME_OPEN, OUTCOME_WITNESSED, OUTCOME_REMOVED };
 
 struct decision {
 	enum outcome outcome;
-	const struct kl_probe_card_step *step; /* of the witness, or of a pass */
+	const struct kl_probe_card_step *step; /* the step of the witness, or of a pass */
 	const struct kl_probe_finding *finding;
 };
 
@@ -190,9 +190,10 @@ static const struct kl_probe_finding *find_answer(const struct kl_probe_card_ste
 }
 
 /*
- * Decide a clause by the answers of all steps: one step that needs it witnesses it. It is removed
- * only if some step showed that it is not needed, and no other step is open: where no point makes
- * the clause false, a guard can exempt the step, so that it does not count.
+ * Decide a clause by the findings of all steps. If one step needs the clause, the clause is
+ * witnessed. It is removed only if a step shows that it is not needed and no other step is open. A
+ * step at which no point makes the clause false does not count, because the clause's guard can
+ * exempt the step.
  */
 static struct decision decide_clause(const struct change *change, const char *text)
 {
@@ -246,7 +247,7 @@ static struct kl_card_pre take_pre(struct kl_card *card, size_t at)
 	return pre;
 }
 
-/* Replace a condition by what is left of it: the open clauses, and each witnessed clause. */
+/* Replace a condition by one with its open clauses and by one for each witnessed clause. */
 static void replace_pre(struct change *change, struct kl_card_pre *old,
 			const struct kl_clauses *clauses, const struct decision *decision)
 {
@@ -319,7 +320,7 @@ static bool is_equal(const struct kl_strvec *left, const struct kl_strvec *right
 	return same;
 }
 
-/* Write what was measured of the step into its row of the evidence. */
+/* Write the facts that were measured about the step into its row of the evidence. */
 static void set_facts(struct change *change, const struct kl_probe_card_step *step)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec lines = KL_STRVEC_INIT;

@@ -178,8 +178,8 @@ static struct kl_witness_result *add_result(struct kl_witness_search *search,
 }
 
 /*
- * Return true if the condition is to be written: a clause is decided, and none waits for a verdict,
- * since what is written is not sought again.
+ * Return true if the condition can be written, that is, if a clause is decided and none waits for a
+ * verdict. Once a condition is written, no more witnesses are sought for it.
  */
 static bool is_decided(const struct kl_witness_result *result)
 {
@@ -257,7 +257,7 @@ static int seek_card(struct kl_witness_search *search, const char *id)
 	return err;
 }
 
-/* Move the jobs of the sessions for other platforms to the first one: a wave is one bundle. */
+/* Move the jobs of all sessions to the first session, because a wave is sent as one bundle. */
 static int gather_jobs(struct kl_witness_search *search)
 {
 	int err = 0;

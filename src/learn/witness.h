@@ -52,7 +52,7 @@ struct kl_witness_clause {
 	size_t passes; /* number of kernels that pass where the clause is false */
 	/* a kernel could not be judged, so a pass of other kernels does not decide the clause */
 	bool unsure;
-	bool waits; /* a verdict is to come from elsewhere: nothing is concluded yet */
+	bool waits; /* a verdict comes later, so the clause is not decided yet */
 };
 
 struct kl_witness_result {
@@ -67,7 +67,7 @@ struct kl_witness {
 	size_t n, alloc;
 	size_t runs;            /* number of gate runs; cached verdicts are not counted */
 	size_t verdicts;        /* number of verdicts received, cached ones included */
-	size_t waiting;         /* number of verdicts that are to come from elsewhere */
+	size_t waiting;         /* number of verdicts that come later */
 	bool limited;           /* the limit of runs was reached */
 	struct kl_strvec notes; /* errors of cards that could not be read */
 	char *cannot;           /* the last reason why the gate could not judge, or NULL */
@@ -83,7 +83,7 @@ struct kl_witness_opts {
 	size_t limit;                  /* most gate runs */
 	/*
 	 * the session for this machine's own platform, from kl_witness_gate(), borrowed; NULL in a
-	 * dry run, or the gate cannot run here, for the reason `no_gate`
+	 * dry run, or if the gate cannot run here: then `no_gate` has the reason
 	 */
 	struct kl_gate *gate;
 	const char *no_gate;

@@ -104,9 +104,9 @@ static void edited_release(struct edited *edited)
 }
 
 /*
- * Apply the card to the state and judge the result. The diffs of a card are of several states: if
- * one of them fails, the next can be the one for this state, so only a failure of all of them, the
- * first of which is returned, says something.
+ * Apply the card to the state and judge the result. The diffs of a card come from different states.
+ * If one of them fails, the next may be the one for this state, so only if all fail is the failure
+ * of the first one returned.
  */
 static int judge_edits(struct edited *out, struct kl_witness_search *search,
 		       struct kl_witness_clause *clause, struct kl_gate *gate,

@@ -91,9 +91,9 @@ int kl_witness_session(struct kl_gate **out, struct kl_witness_search *search,
 		       const char *platform);
 /**
  * Judge a surface. If it passes or fails, set *judgements, which the caller frees. Otherwise set
- * *judgements to NULL: either the result comes later, and the clause is marked as
- * waiting, or the gate gave no verdict, and the clause is left open with the reason. Set `runs` if
- * the surface is known to compile: then it cannot be judged without a device. Return other errors.
+ * *judgements to NULL. If the result comes later, mark the clause as waiting; if the gate gave no
+ * verdict, leave the clause open with the reason; in both cases return 0. Set `runs` if the surface
+ * is known to compile, so that judging it needs a device.
  */
 int kl_witness_judge(struct kl_judgement **judgements, struct kl_witness_search *search,
 		     struct kl_witness_clause *clause, struct kl_gate *gate,
