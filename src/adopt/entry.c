@@ -45,8 +45,8 @@ int kl_adopt_read(struct kl_buf *out, const struct kl_adopting *adopting,
 
 /*
  * Read the prototype from the source as it is written or, if it cannot be read there, after
- * preprocessing. Without a function to look for, only the source as written counts, since headers
- * define functions, too.
+ * preprocessing. If the user names no function, read only the source as it is written, because
+ * headers define functions, too.
  */
 static int read_prototype(struct kl_proto **out, const struct kl_adopting *adopting,
 			  const struct kl_options *options)
@@ -94,7 +94,7 @@ int kl_adopt_find_entry(struct kl_adopt_entry *out, const struct kl_adopting *ad
 	if (err < 0) {
 		KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
 
-		/* a new error, since the hint of the old one is for init */
+		/* Set a new error, because the hint of the old one is about init. */
 		kl_error(err, "%s: %s", opts->file, why);
 		return kl_error_hint(err, "name the function: git klineage adopt %s:<function>",
 				     opts->file);
@@ -113,7 +113,7 @@ int kl_adopt_parse(struct kl_contract **out, const struct kl_adopting *adopting,
 	KL_AUTO(kl_buf_release) struct kl_buf args = KL_BUF_INIT;
 
 	kl_buf_adds(&args, "{name: out, kind: out, dtype: i32, shape: [n]}");
-	/* in C++, the number of arguments has to be that of the parameters */
+	/* In C++, the contract must have as many arguments as the function has parameters. */
 	for (size_t i = 1; i < entry->params; i++)
 		kl_buf_addf(&args,
 			    ", {name: in%zu, kind: in, dtype: f32, shape: [n], fill: normal}", i);

@@ -36,7 +36,8 @@ void kl_options_copy(struct kl_options *to, const struct kl_options *from)
 }
 
 /*
- * Remove the strings that begin with a prefix; `macro`: only if nothing or '=' follows the prefix.
+ * Remove the strings that begin with a prefix. If `macro` is true, remove only those in which
+ * nothing or a '=' follows the prefix.
  */
 static void remove_all(struct kl_strvec *list, const char *prefix, bool macro)
 {

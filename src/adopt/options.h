@@ -19,7 +19,7 @@ struct kl_options {
 };
 
 /**
- * Read the options of a command into `out`, which must be empty. `language`: of the contract, which
+ * Read the options of a command into `out`, which must be empty. The language of the contract
  * decides which flags are allowed.
  */
 void kl_options_read(struct kl_options *out, const struct kl_command *command,

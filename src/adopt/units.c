@@ -45,7 +45,7 @@ struct search {
 	struct kl_strvec others; /* tracked sources, as absolute paths */
 	bool listed;             /* `others` has been filled */
 	char *entry;             /* symbol of the entry */
-	/* undefined symbols that were looked for in vain */
+	/* undefined symbols for which no definition was found */
 	struct kl_strvec failed;
 };
 
@@ -221,7 +221,7 @@ struct definers {
 	bool weak; /* the first definition is weak */
 };
 
-/* `word`: the identifier that the file must have, to be compiled */
+/* Compile a file if it contains the identifier `word`, and see if it defines the symbol. */
 static int try_file(struct definers *out, struct search *search, const char *path,
 		    const char *symbol, const char *word)
 {
@@ -281,8 +281,8 @@ static int refuse_two(const struct search *search, const struct definers *two, c
 }
 
 /*
- * If the symbol is of the runtime of C++, which no project defines, return what the kernel uses of
- * it, with advice; otherwise NULL. The caller frees it.
+ * If the symbol belongs to the C++ runtime, return a text that names the part of the runtime and
+ * gives advice; the caller frees it. Otherwise return NULL.
  */
 static char *runtime_part(const char *symbol)
 {
