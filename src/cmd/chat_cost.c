@@ -165,7 +165,7 @@ static json_t *budgets_json(const struct kl_spend *spend)
 	for (int budget = 0; budget < KL_BUDGETS; budget++) {
 		json_t *one = json_object();
 
-		/* the cap of a search is that of its --budget, which no object has */
+		/* the cap of a search was given as its --budget, which is not stored */
 		kl_json_set(one, "cap",
 			    spend->is_purse ? json_null() : json_integer(spend->cap[budget]));
 		kl_json_set_int(one, "settled", spend->totals.of[budget].settled);

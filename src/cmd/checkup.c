@@ -39,7 +39,7 @@ enum kl_finding_state kl_checkup_worst(const struct kl_checkup *checkup)
 	return worst;
 }
 
-/* Add a finding; `text` and `mend` are taken over. */
+/* Add a finding. Take ownership of `text` and `mend`. */
 static void add_finding(struct kl_checkup *checkup, const char *check, enum kl_finding_state state,
 			char *text, char *mend)
 {
@@ -68,7 +68,7 @@ static char *read_line(const char *path)
 	return kl_strndup(text.ptr, strcspn(text.ptr, "\n"));
 }
 
-/* What forbids user namespaces to programs of users, and the line that allows them. */
+/* Settings that can forbid user namespaces, each with the command that allows them. */
 static const struct {
 	const char *path, *forbids, *mend;
 } namespace_limits[] = {
@@ -178,7 +178,8 @@ static void check_device(struct kl_checkup *checkup)
 /* --- the clock -------------------------------------------------------------------------------- */
 
 #define CLOCK_BLOCKS 200
-#define CLOCK_STEPS 1000000 /* of a loop whose steps depend on each other: about 1 ms */
+/* Number of rounds of a loop, each of which depends on the one before. They take about 1 ms. */
+#define CLOCK_STEPS 1000000
 #define CLOCK_LIMIT_PPM 50000
 
 static int by_time(const void *a, const void *b)
@@ -188,7 +189,9 @@ static int by_time(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Time a fixed loop many times. Set *spread to the distance of its 90th percentile from its median. */
+/*
+ * Time a fixed loop many times. Set *spread to the distance of its 90th percentile from its median.
+ */
 static void time_blocks(int64_t *spread)
 {
 	int64_t took[CLOCK_BLOCKS];
@@ -263,7 +266,7 @@ static int check_hooks(struct kl_checkup *checkup, struct kl_repo *repo)
 	size_t there = 0;
 	int err = kl_hooks_look(&hooks, repo, false);
 
-	if (err == KL_EINVALID) { /* a bare repository: nothing is committed in it */
+	if (err == KL_EINVALID) { /* the repository is bare, so nobody commits in it */
 		kl_error_clear();
 		return 0;
 	}

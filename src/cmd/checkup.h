@@ -6,16 +6,17 @@
 #include "repo/repo.h"
 
 /*
- * checkup - checks what `git klineage doctor` reports: whether this machine and this clone have
- * what a verdict needs. Each check gives a finding, and the line that mends it.
+ * checkup - makes the checks of `git klineage doctor`: whether this machine and this clone have all
+ * that the gate needs for a verdict. Each check gives a finding and, if something is missing, what
+ * mends it.
  *
  *	KL_AUTO(kl_checkup_release) struct kl_checkup checkup = { 0 };
  *	kl_checkup_run(&checkup, repo);
  */
 enum kl_finding_state {
 	KL_FINDING_GOOD,
-	KL_FINDING_OFF,  /* works without it, or it was not asked for */
-	KL_FINDING_WEAK, /* works, but verdicts say less than they could */
+	KL_FINDING_OFF,  /* something optional is missing or was not asked for */
+	KL_FINDING_WEAK, /* kernels can be judged, but verdicts say less than they could */
 	KL_FINDING_BAD,  /* no kernel can be judged */
 	KL_FINDING_STATES
 };
@@ -34,8 +35,8 @@ struct kl_checkup {
 };
 
 /**
- * Run all checks, in about a second. `repo` NULL: only those of the machine. `clock` false: time
- * nothing.
+ * Run all checks, which takes about a second. If `repo` is NULL, check only the machine. If `clock`
+ * is false, skip the check of the clock, which times a loop. The caller releases *out.
  */
 int kl_checkup_run(struct kl_checkup *out, struct kl_repo *repo, bool clock);
 /** Return the worst state of the findings. */

@@ -21,12 +21,12 @@ static const char synopsis[] = "probe [<options>] [<lineage>[:<step>] | <card>]\
 			       "probe --table [<options>]";
 
 #define NOT_GIVEN INT64_MIN
-#define SECONDS 120 /* of a probe on this machine */
+#define SECONDS 120 /* default time of a probe on this machine */
 #define MAX_AXES 16
 
 struct args {
 	const char *grid, *workload, *jail, *platform, *map, *dispatch;
-	int64_t seconds; /* or NOT_GIVEN */
+	int64_t seconds; /* value of the option, or NOT_GIVEN */
 	int64_t points;  /* 0 if not given */
 	int64_t check;
 	bool table, dry, json, quiet, progress, write, again;
@@ -139,7 +139,7 @@ static void show_step(const struct asking *asking, size_t i)
 		kl_probe_print_step(step, probe, findings);
 }
 
-/* Write what was found into the card. *changed: there was something to write. */
+/* Write what was found into the card. Set *changed to true if there was something to write. */
 static int write_card(bool *changed, struct work *work)
 {
 	struct kl_probe_card_step *step = kl_calloc(work->steps.n + 1, sizeof(*step));
@@ -160,7 +160,7 @@ static int write_card(bool *changed, struct work *work)
 	return err;
 }
 
-/* Forget what an earlier wave found: it is in the store. */
+/* Forget what an earlier wave found. The next wave reads it from the store. */
 static void forget_steps(struct work *work)
 {
 	for (size_t i = 0; i < work->steps.n; i++) {
@@ -195,8 +195,8 @@ static int ask_steps(void *payload)
 }
 
 /*
- * Probe all steps. With a runner that judges elsewhere the points of all steps are one wave; `wave`
- * then says whether the user must carry its bundle.
+ * Probe all steps. If the runner judges elsewhere, the points of all steps are one wave, and `wave`
+ * says whether the user must carry its bundle to a worker.
  */
 static int probe_steps(struct kl_wave *wave, struct asking *asking)
 {
@@ -236,7 +236,9 @@ static void print_end(const struct work *work, json_t *document, bool dry)
 		       work->left == 1 ? " is" : "s are");
 }
 
-/* Say why the probe has not come to its end. `then` is the command that goes on. */
+/*
+ * Return an error that says why the probe is not finished. `then` is the command that continues it.
+ */
 static int end_of(const struct work *work, const struct kl_wave *wave, const char *then)
 {
 	if (work->interrupted)

@@ -63,7 +63,7 @@ static int unknown_policy(const char *name)
 	return kl_opt_usage(synopsis, "there is no policy '%s'; there are: %s", name, names.ptr);
 }
 
-/* "c=0.3,alpha=1" */
+/* Set the parameters that `text` lists, such as "c=0.3,alpha=1". */
 static int set_parameters(struct kl_setup *setup, const char *text)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec list = KL_STRVEC_INIT;
@@ -182,7 +182,7 @@ static int open_gate(struct session *session, const struct args *args)
 	return kl_gate_reaches(session->gate, session->root.state);
 }
 
-/* Print what was found, after the best was measured once more. */
+/* Measure the best candidate once more, then print what was found. */
 static int report_search(struct session *session, const struct args *args)
 {
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *again = NULL;
@@ -205,7 +205,7 @@ static int report_search(struct session *session, const struct args *args)
 	}
 	if ((err = kl_search_print(&result, args->json)) < 0)
 		return err;
-	/* what was found is printed, even if the machine cannot measure it again */
+	/* Print the result even if the best candidate cannot be measured again. */
 	if (confirmed < 0)
 		return kl_error((enum kl_err)confirmed, "the best cannot be measured again: %s",
 				why);

@@ -14,7 +14,7 @@
 
 static const char synopsis[] = "status [--json | --porcelain [-z]]";
 
-/* How many cards fit a kernel in HEAD; -1 if not known. */
+/* The number of cards that fit a kernel in HEAD, or -1 if it is not known. */
 struct fit {
 	int64_t verified, hypotheses;
 };
@@ -301,7 +301,7 @@ static int count_cards(struct fit *out, const struct status *status, const struc
 	KL_AUTO(kl_target_release) struct kl_target target = { 0 };
 	int err = kl_target_of_commit(&target, tax, status->repo, surface, &status->all.head, NULL);
 
-	/* the rest of the status is shown for a kernel whose platform cannot be told here, too */
+	/* If the platform cannot be found out here, still show the rest of the status. */
 	if (err == KL_ECANNOT || err == KL_EINVALID || err == KL_ENOTFOUND) {
 		kl_error_clear();
 		return 0;

@@ -56,7 +56,7 @@ static struct kl_overview_kernel *find_kernel(struct kl_overview *overview, cons
 
 static void name_kernel(struct kl_overview_kernel *kernel, const char *workload)
 {
-	/* a name that another place gave stays; the place stands for a name that cannot be read */
+	/* Replace a name that is only the directory, which stands for a name that was not read. */
 	if (!kernel->workload || !strcmp(kernel->workload, kernel->place)) {
 		free(kernel->workload);
 		kernel->workload = kl_strdup(workload);
@@ -147,7 +147,7 @@ static int load_kernels(struct kl_overview *overview, struct kl_repo *repo)
 	int err = load_head(overview, &head, repo);
 
 	if (!err && kl_repo_worktree(repo)) {
-		/* with conflicts in the index there is no tree of it to show */
+		/* An index with conflicts has no tree, so leave it out. */
 		err = kl_repo_staged_tree(&staged, repo);
 		if (err == KL_EINVALID) {
 			kl_error_clear();

@@ -18,10 +18,10 @@ enum kl_overview_where { KL_IN_HEAD, KL_IN_INDEX, KL_IN_WORKTREE, KL_OVERVIEW_PL
 /** Return "HEAD", "index" or "worktree". */
 const char *kl_overview_where_name(enum kl_overview_where where);
 
-/** A kernel in one of the three places. */
+/** A kernel in HEAD, in the index or in the worktree. */
 struct kl_overview_state {
 	bool there;    /* there is a contract at this place */
-	bool repeated; /* the same surface as in the place before: HEAD, then the index */
+	bool repeated; /* the surface is the same as in the previous place (HEAD, then the index) */
 	char *why;     /* why the kernel cannot be read; NULL if it was read */
 	/* index of the kernel's verdicts in struct kl_overview `verdicts`; -1 if it was not read */
 	int64_t entry;
@@ -33,7 +33,7 @@ struct kl_overview_kernel {
 	struct kl_overview_state at[KL_OVERVIEW_PLACES];
 };
 
-/** A remote that lacks some of our refs, as far as the last exchange with it tells. */
+/** A remote that lacked some of our refs when we last fetched from it or pushed to it. */
 struct kl_overview_remote {
 	char *name;
 	size_t unsent; /* number of refs */

@@ -157,7 +157,7 @@ static int make_map(struct kl_when *when, struct kl_repo *repo, const struct kl_
 	return kl_when_make(when, &opts);
 }
 
-/* Take what probes of the two versions have stored. */
+/* Find where b is right, from what probes of the two versions have stored. */
 static int find_sound(struct kl_sound *sound, struct kl_repo *repo, const struct kl_taxonomy *tax,
 		      const struct kl_probe_map *args)
 {

@@ -76,7 +76,7 @@ static void print_finding(const struct kl_probing *probe, const struct kl_probe_
 		print_free(probe, finding);
 }
 
-/* Print points that say nothing about the step, and why. */
+/* Print the number of points that say nothing about the step, and the reasons. */
 static void print_silent(const struct kl_probing *probe, const struct kl_probe_findings *findings)
 {
 	if (findings->before_fails) {
@@ -152,7 +152,7 @@ void kl_probe_print_step(const struct kl_probe_step *step, const struct kl_probi
 	if (findings->tested && probe->waiting)
 		printf("  %zu result%s still to come from elsewhere\n", probe->waiting,
 		       probe->waiting == 1 ? " is" : "s are");
-	/* where nothing passes, no condition could separate anything */
+	/* If no point passes, no condition can separate passes from failures. */
 	if (findings->unexplained && findings->fails < findings->tested)
 		print_unexplained(probe, findings);
 	print_facts(findings);
@@ -200,7 +200,7 @@ static json_t *point_json(const struct kl_probing *probe, size_t point)
 	return out;
 }
 
-/* Return a point with the events of both states; NULL value for no point. */
+/* Return a point with the events of both states as JSON, or a JSON null if there is no point. */
 static json_t *pair_json(const struct kl_probing *probe, size_t point)
 {
 	static const char *const keys[] = { "before", "after" };

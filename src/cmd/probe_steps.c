@@ -169,7 +169,7 @@ static void ask_resources(struct kl_strvec *texts, struct kl_strvec *sources,
 	kl_strvec_push(sources, COMPILED);
 }
 
-/* Return the constant of this name: findings borrow the names of their sources. */
+/* Return a string constant equal to `name`, because findings borrow the names of their sources. */
 static const char *source_name(const char *name)
 {
 	static const char *const names[] = { "domain", "launch plan", COMPILED,

@@ -31,17 +31,18 @@ struct kl_probe_steps {
 };
 
 /**
- * Find the steps of the operands: none, a lineage, a step or a card, or two revisions, of which
- * `workload` chooses the contract. KL_ENOTFOUND, KL_EUSAGE, KL_ECANNOT: the message says what there
- * is not.
+ * Find the steps that the operands name: a lineage, a step, a card, or two revisions; without an
+ * operand, the only lineage. With two revisions, `workload` chooses the contract. Return
+ * KL_ENOTFOUND, KL_EUSAGE or KL_ECANNOT if there are no such steps; the message says why. The
+ * caller releases *out.
  */
 int kl_probe_steps_find(struct kl_probe_steps *out, struct kl_repo *repo, int argc, char **argv,
 			const char *workload);
 void kl_probe_steps_release(struct kl_probe_steps *steps);
 
 /**
- * Learn about a step whose states `probe` judged: measured clauses, those of the domain and the
- * launch plan, and those of the card, or NULL.
+ * Make the findings about a step whose states `probe` judged: about measured clauses, clauses of
+ * the domain and the launch plan, and clauses of the card if there is one.
  */
 int kl_probe_step_learn(struct kl_probe_findings *out, const struct kl_probing *probe,
 			const struct kl_probe_step *step, const struct kl_card *card);

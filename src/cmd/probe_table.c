@@ -14,7 +14,8 @@
 
 /* The clauses of one card, or of all cards. */
 struct tally {
-	size_t steps, tested; /* steps that are here; those of which some point counts */
+	size_t steps,
+		tested; /* number of steps that are here, and of those with points that count */
 	size_t points;
 	size_t state[KL_PROBE_FINDING_NOT_TESTED + 1];
 	size_t unexplained;
@@ -30,7 +31,7 @@ struct tabling {
 	struct kl_table table;
 	json_t *cards; /* NULL to print for people */
 	struct tally all;
-	size_t n, absent; /* cards; those of which no step is here */
+	size_t n, absent; /* number of cards, and of those without a step here */
 	int64_t end_ns;
 	bool interrupted;
 	char *stopped; /* why the gate could not judge some step, or NULL */
@@ -101,10 +102,7 @@ static int count_step(struct tally *to, struct tabling *tabling, const struct kl
 	};
 	int err = tabling->gate ? 0 : kl_probing_gate(&tabling->gate, &opts);
 
-	/*
-	 * a table waits for no results: those that come from elsewhere are counted when they are
-	 * here
-	 */
+	/* A table does not wait for results from elsewhere. They count once they are imported. */
 	if (!err && kl_gate_is_remote(tabling->gate))
 		opts.ms = 0;
 	if (!err)
@@ -260,7 +258,7 @@ int kl_probe_table(struct kl_repo *repo, const struct kl_probe_table *args)
 	begin_table(&tabling);
 	if (!err)
 		err = count_cards(&tabling);
-	kl_gate_free(kl_steal(&tabling.gate)); /* it uses the progress */
+	kl_gate_free(kl_steal(&tabling.gate)); /* before the progress, which the gate uses */
 	kl_progress_free(kl_steal(&tabling.progress));
 	if (err < 0)
 		return err;

@@ -6,11 +6,11 @@
 
 /* search_print - prints what a search did, or would do, as text or as JSON. */
 
-/** What is printed of a search. */
+/** The data of a search that is printed. */
 struct kl_search_result {
 	const struct kl_cell *cell;
 	struct kl_session *session;
-	const struct kl_event *again; /* of the best, measured again; NULL if there is no best */
+	const struct kl_event *again; /* event of the best, measured again; NULL without a best */
 	const char *workload, *name;
 };
 
@@ -19,7 +19,7 @@ int kl_search_print(const struct kl_search_result *result, bool json);
 /** Print all policies with their parameters and presets. */
 void kl_search_print_policies(void);
 
-/** What a search would do. */
+/** The data of a search that is not run, for a dry run. */
 struct kl_search_plan {
 	const struct kl_setup *setup;
 	const char *workload, *name;

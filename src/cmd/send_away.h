@@ -9,13 +9,13 @@
  */
 
 /**
- * Send all jobs that wait. Return 0 if results came back at once; the verb then judges again, and
- * finds verdicts. Return KL_ECANNOT if the user must take a file to a worker, or no result came
- * back. Hints say what to run there, and then here: the import, and `then`, the command that goes
- * on.
+ * Send all jobs that wait. Return 0 if results came back at once; the verb must then judge again
+ * and finds the verdicts. Return KL_ECANNOT if the user must take a file to a worker, or if no
+ * result came back. Hints say what to run on the worker, and then here: the import, and `then`, the
+ * command that continues.
  */
 int kl_send_away(struct kl_gate *gate, const char *then);
-/** Return KL_ECANNOT with these hints for a bundle that waits (kl_wave.sent); 0 if it does not. */
+/** If the bundle `sent` (kl_wave.sent) waits, return KL_ECANNOT with these hints; else return 0. */
 int kl_send_away_wait(const struct kl_transfer *sent, const char *then);
 
 #endif

@@ -55,12 +55,13 @@ int kl_transplant_session_open(struct kl_transplant_session *out, struct kl_repo
 /** Clear the progress line, before the result is printed. */
 void kl_transplant_session_quiet(struct kl_transplant_session *session);
 /**
- * Call `judge`, and again with a transplant that is as it was loaded as often as results come from
- * elsewhere at once. Errors are those of `judge` and kl_wave_run().
+ * Call `judge`, and repeat this while a runner that judges elsewhere returns results at once.
+ * Before each call the transplant is as it was loaded. Errors are those of `judge` and
+ * kl_wave_run().
  */
 int kl_transplant_session_judge(struct kl_transplant_session *session, int (*judge)(void *payload),
 				void *payload);
-/** If jobs must be carried elsewhere, return KL_ECANNOT (exit 125) with hints; else 0. */
+/** If the user must carry jobs to a worker, return KL_ECANNOT (exit 125) with hints; else 0. */
 int kl_transplant_session_end(const struct kl_transplant_session *session);
 void kl_transplant_session_close(struct kl_transplant_session *session);
 
