@@ -9,8 +9,8 @@
 /* --- restrict --------------------------------------------------------------------------------- */
 
 /*
- * Check that a loop of the function writes elements of an array that is not local: elsewhere a
- * compiler gains nothing by knowing that pointers do not overlap.
+ * Return true if a loop of the function writes elements of an array that is not local. Only then
+ * can a compiler use the fact that pointers do not overlap.
  */
 static bool writes_in_loop(const struct kl_transforming *work, int fn)
 {

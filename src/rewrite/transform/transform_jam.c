@@ -112,7 +112,7 @@ static bool is_shared(const struct kl_transforming *work, const struct jam *jam)
 	return shared;
 }
 
-/* Check that threads can share the rounds of the loop also if it is unrolled. */
+/* Return true if threads can share the rounds of the loop even after it is unrolled. */
 static bool is_parallel(const struct kl_loop *loop)
 {
 	return loop->parallel && loop->step == 1 && loop->from_zero && !loop->remainder;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transform_pack - copies an operand that a nest reads with a stride into the order of the reads */
+/* transform_pack - copies an operand that is read with a stride, so that it is read in order */
 #include <string.h>
 
 #include "base/mem.h"
 #include "rewrite/transform/transform_parts.h"
 
 /*
- * A nest, and an operand that its innermost loop reads with a stride: neighbours along `row`, of
- * which each round of `root` reads all again.
+ * A nest of loops, and an operand that the innermost loop reads with a stride. Elements that are
+ * next to each other in memory have neighbouring values of `row`'s counter. Each round of `root`
+ * reads the whole operand again.
  */
 struct pack {
 	const struct kl_loop *root, *row, *inner;
@@ -22,7 +23,7 @@ static bool is_inside(const struct kl_loop *loop, const struct kl_loop *outer)
 	return outer->first < loop->first && loop->last <= outer->last;
 }
 
-/* Check that the names in the tokens have the same values before the nest, but for counters. */
+/* Return true if all names in the tokens but counters have the same values before the nest. */
 static bool is_early(const struct kl_transforming *work, const struct pack *pack, size_t first,
 		     size_t last, bool counters)
 {
@@ -48,8 +49,8 @@ static bool is_counted(const struct kl_transforming *work, const struct pack *pa
 }
 
 /*
- * Check that the innermost loop reads the operand with a stride, that its neighbours are those of
- * the row, and that no other counter is in its index.
+ * Return true if the innermost loop reads the operand with a stride, if the loop `row` moves the
+ * index by one, and if the index contains no other counter.
  */
 static bool is_strided(const struct kl_transforming *work, const struct pack *pack,
 		       const struct kl_access *access)
@@ -74,7 +75,9 @@ static bool is_strided(const struct kl_transforming *work, const struct pack *pa
 	return is_early(work, pack, access->first, access->last, true);
 }
 
-/* Return the name of the copy; NULL if the function has it already. The caller frees. */
+/*
+ * Return a name for the copy, which the caller frees, or NULL if the function has the name already.
+ */
 static char *name_copy(const struct kl_transforming *work, const struct pack *pack)
 {
 	const struct kl_cfn *fn = &work->tokens->fn[work->tokens->t[pack->root->first].fn];
@@ -98,7 +101,7 @@ static bool find_operand(struct pack *pack, const struct kl_transforming *work)
 	return false;
 }
 
-/* Find an innermost loop of the nest, and a loop around it, that read an operand with a stride. */
+/* Find an innermost loop that reads an operand with a stride, and a loop around it for `row`. */
 static bool find_loops(struct pack *pack, const struct kl_transforming *work)
 {
 	const struct kl_loops *loops = work->loops;

@@ -39,9 +39,9 @@ void kl_transform_free_renames(struct kl_rename *rename, size_t n);
 /** Check that the pointer parameters of a function never overlap. */
 bool kl_transform_has_disjoint(const struct kl_transforming *work, int fn);
 /**
- * Check that an element which one access writes is not touched by an access with another index:
- * arrays with different roots do not overlap, and all accesses to a root that is written have the
- * same index or, in the rounds of `loop` (NULL for any), are in different rows.
+ * Return true if no access touches an element that an access with another index writes. For this,
+ * arrays with different roots must not overlap, and all accesses to a root that is written must
+ * have the same index or, in different rounds of `loop` (NULL for any loop), be in different rows.
  */
 bool kl_transform_is_independent(const struct kl_transforming *work,
 				 const struct kl_accesses *accesses, const struct kl_loop *loop);
