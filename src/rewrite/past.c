@@ -79,7 +79,7 @@ static struct kl_inclusion inclusion_of(const struct kl_past *past, size_t era, 
 	};
 }
 
-/* What is known of a blob as the source of one path. */
+/* The facts about a blob as the source of one path. */
 struct blob {
 	struct kl_token_file *tokens;
 	bool open; /* it includes files that are not among the sources */
@@ -158,7 +158,7 @@ static int read_source(struct kl_buf *out, struct kl_strvec *inlined, struct kl_
 struct source {
 	const struct kl_token_file *tokens; /* NULL if the commit does not have the source */
 	struct kl_token_file *own;          /* the same, if it is not in kl_past.blobs */
-	bool large;                         /* it is too large for a source */
+	bool large;                         /* the file is too large for a source */
 };
 
 static int read_tokens(struct source *out, struct kl_past *past, size_t i, size_t source,
@@ -187,7 +187,7 @@ static int read_tokens(struct source *out, struct kl_past *past, size_t i, size_
 	return err;
 }
 
-/* Compute the token digests of an entry's state; "" if it has no state. */
+/* Compute the token digests of an entry's state. They are "" if the entry has no state. */
 static int digest_state(struct kl_token_digests *out, struct kl_past *past, size_t i)
 {
 	struct source *source = kl_calloc(past->names.n + 1, sizeof(*source));
@@ -251,7 +251,9 @@ static struct kl_strvec *begin_era(struct kl_past *past)
 	return &era->paths;
 }
 
-/* Compare the suffixes of two paths: a header that became a unit was not simply renamed. */
+/*
+ * Return true if two paths have the same suffix. A header that became a unit was not just renamed.
+ */
 static bool same_suffix(const char *a, const char *b)
 {
 	const char *dot_a = strrchr(a, '.'), *dot_b = strrchr(b, '.');
@@ -453,7 +455,7 @@ int kl_past_read(struct kl_past_files *out, struct kl_past *past, size_t i,
 		if (absent && !without)
 			continue;
 		out->edit[out->n].path = kl_strdup(surface->file[k].path);
-		/* keep the mode: changing it is no simplification */
+		/* Keep the mode, because changing it simplifies nothing. */
 		out->edit[out->n].mode = surface->file[k].mode;
 		out->edit[out->n].len = text.len;
 		out->edit[out->n++].data = kl_buf_detach(&text);

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-#define DEEPEST 8 /* longest chain of macros that is followed */
+#define DEEPEST 8 /* a chain of macros that is longer is not followed */
 
 void kl_include_name_release(struct kl_include_name *name)
 {

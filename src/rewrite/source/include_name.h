@@ -20,8 +20,9 @@
  *	kl_map_release(&macros.value);
  */
 struct kl_include_macros {
-	struct kl_map value; /* the text that a macro stands for; "" for several */
-	/* set by the caller: the order of the directives is not known, so #undef says nothing */
+	struct kl_map
+		value; /* name -> text that the macro stands for, or "" if there are several */
+	/* set by the caller if the order of the directives is not known; then #undef is ignored */
 	bool unordered;
 };
 #define KL_INCLUDE_MACROS_INIT                 \
@@ -42,9 +43,9 @@ enum kl_include_kind {
 
 /** Define a macro as the compiler's option -D does: "NAME=value". */
 void kl_include_name_option(struct kl_include_macros *macros, const char *option);
-/** If the directive is #define or #undef, note what it says, and return true. */
+/** If the directive is #define or #undef, update the macros and return true. */
 bool kl_include_name_define(struct kl_include_macros *macros, const char *text, size_t len);
-/** Read a directive. The caller releases `out`. */
+/** Read a directive, and return what it includes. The caller releases *out. */
 enum kl_include_kind kl_include_name_read(struct kl_include_name *out,
 					  const struct kl_include_macros *macros, const char *text,
 					  size_t len);

@@ -122,7 +122,7 @@ struct completion {
 	struct kl_buf *out;
 	struct kl_strvec *inlined;
 	struct kl_strvec stack; /* paths of the files that are being written, outermost first */
-	struct kl_include_macros macros; /* as the text up to here defines them */
+	struct kl_include_macros macros; /* the macros that the text read so far defines */
 };
 
 static int add_text(struct completion *at, const char *path, const char *text, size_t len);
@@ -164,8 +164,8 @@ static int note_source(struct kl_include_macros *macros, const struct kl_inclusi
 }
 
 /*
- * Read an #include whose macro the text above it does not define: it stands for a file if all
- * sources of the older commit agree on which.
+ * Read an #include of a macro that the text above it does not define. The macro stands for a file
+ * if all sources of the older commit that define it name the same file.
  */
 static int read_elsewhere(enum kl_include_kind *kind, struct kl_include_name *out,
 			  const struct kl_inclusion *inclusion, const char *text, size_t len)
@@ -184,8 +184,8 @@ static int read_elsewhere(enum kl_include_kind *kind, struct kl_include_name *ou
 }
 
 /*
- * Write a file in place of its #include. A file with #pragma once gets an include guard, since the
- * pragma no longer keeps out a second copy.
+ * Write a file in place of its #include. If the file has #pragma once, add an include guard,
+ * because the pragma does not work in the middle of another file.
  */
 static int add_file(struct completion *at, const char *path, const git_oid *blob)
 {
@@ -229,7 +229,9 @@ static int replace_include(bool *done, struct completion *at, const char *from,
 	    (listed != SIZE_MAX && !strcmp(inclusion->then->v[listed], path)))
 		return err;
 	*done = true;
-	/* the file includes itself: its include guard makes the second copy empty */
+	/*
+	 * If the file includes itself, its include guard makes the second copy empty: leave it out.
+	 */
 	if (kl_strvec_has(&at->stack, path))
 		return 0;
 	return add_file(at, path, &blob);

@@ -234,7 +234,7 @@ char *kl_loop_wide_head(const struct kl_loops *loops, const struct kl_loop *loop
 	KL_AUTO(kl_freep) char *start = start_of(loops, loop);
 	KL_AUTO(kl_freep) char *bound = kl_loop_bound(loops, loop);
 
-	/* OpenMP wants the counter alone before the "<" */
+	/* OpenMP allows only the counter itself before the "<". */
 	if (loop->parallel && loop->from_zero)
 		return kl_asprintf("%s; %s < %s / %lld * %lld; %s += %lld", start, loop->counter,
 				   bound, (long long)width, (long long)width, loop->counter,

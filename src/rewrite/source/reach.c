@@ -42,7 +42,7 @@ static void reach_release(struct reach *reach)
 	free(reach->reached);
 }
 
-/* Mark the functions of a name; true: there are some. */
+/* Mark the functions that have this name. Return true if there are any. */
 static bool mark_name(struct reach *reach, const char *name)
 {
 	const size_t *first = kl_map_get(&reach->first, name);
@@ -69,7 +69,7 @@ static char *next_word(const char *text, size_t len, size_t *at)
 	return from < *at ? kl_strndup(text + from, *at - from) : NULL;
 }
 
-/* Mark the functions whose names stand in a text. */
+/* Mark the functions whose names occur in a text. */
 static void mark_text(struct reach *reach, const char *text, size_t len)
 {
 	char *word;
@@ -80,14 +80,14 @@ static void mark_text(struct reach *reach, const char *text, size_t len)
 	}
 }
 
-/* Check that token `i` is a name outside of functions which is no declaration of a function. */
+/* Return true if token `i` is a name outside of functions that does not declare a function. */
 static bool is_value(const struct kl_ctokens *tokens, size_t i)
 {
 	return tokens->t[i].kind == KL_CT_IDENT && tokens->t[i].fn < 0 &&
 	       !kl_ctoken_is(tokens, i + 1, "(");
 }
 
-/* Mark what may be called from anywhere: what macros and global variables name. */
+/* Mark the functions that macros and global variables name, as they may be called from anywhere. */
 static void mark_indirect(struct reach *reach)
 {
 	const struct kl_ctokens *tokens = reach->tokens;

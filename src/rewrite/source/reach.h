@@ -7,16 +7,18 @@
 #include "rewrite/source/ctoken.h"
 
 /*
- * reach - which functions of a C source some functions can reach, by the names in its tokens.
+ * reach - finds the functions of a C source that given functions can reach, by the names in its
+ * tokens.
  *
- * A function counts as reached if a reached function names it, or a macro, or the value of a global
- * variable, such as a table of functions. So every function that is really called is among them, and
- * perhaps some that are not.
+ * A function counts as reached if its name occurs in a reached function, in a macro, or in the
+ * value of a global variable, such as a table of functions. So all functions that are really called
+ * are found, and perhaps some that are not.
  */
 
 /**
- * Mark the functions that `entries` (NULL at the end) reach, one element for each of tokens->fn. If
- * the source defines none of `entries`, all are marked. The caller frees.
+ * Return an array with an element for each of tokens->fn, which is true if `entries`, a
+ * NULL-terminated list, reach the function. If the source defines none of `entries`, all elements
+ * are true. The caller frees the array.
  */
 bool *kl_reach_mark(const struct kl_ctokens *tokens, const char *const *entries);
 

@@ -7,7 +7,10 @@
 #include "base/mem.h"
 #include "rewrite/source/ctoken.h"
 
-/* kl_ctoken_lex() makes one token of each byte of an operator; "a+ +b" and "a++b" must differ */
+/*
+ * Operators with several bytes. kl_ctoken_lex() makes a token of each byte, but the digests of
+ * "a+ +b" and "a++b" must differ.
+ */
 static const char *const operators[] = { "<<=", ">>=", "...", "->*", "++", "--", "<<", ">>",
 					 "<=",  ">=",  "==",  "!=",  "&&", "||", "+=", "-=",
 					 "*=",  "/=",  "%=",  "&=",  "|=", "^=", "->", "##",
@@ -77,11 +80,11 @@ static void add_directive(struct kl_buf *out, const char *text, size_t len)
 
 /* --- the tokens of a file --------------------------------------------------------------------- */
 
-/* A part of a file: a function, or what stands between two functions. */
+/* A part of a file: a function, or the text between two functions. */
 struct part {
-	size_t from, to; /* of kl_token_file.plain */
-	uint32_t name;   /* of a function that may be left out; 0 if the part always counts */
-	size_t first, n; /* the names that it uses, of kl_token_file.used */
+	size_t from, to; /* the part's bytes in kl_token_file.plain */
+	uint32_t name;   /* name of a function that may be left out; 0 if the part always counts */
+	size_t first, n; /* the names that the part uses, in kl_token_file.used */
 };
 
 struct kl_token_file {
@@ -154,8 +157,8 @@ static void begin_part(struct kl_token_file *file, uint32_t name)
 }
 
 /*
- * Check that the tokens surely are a function with this name, not the use of a macro that defines
- * another one: a type stands before the name, which is not in capitals.
+ * Return true if the tokens certainly define a function with this name, and are not a macro that
+ * defines another function. This is so if a type precedes the name and the name is not in capitals.
  */
 static bool is_function(const struct kl_ctokens *tokens, const struct kl_cfn *fn)
 {
@@ -219,7 +222,7 @@ struct kl_token_file *kl_token_file_read(struct kl_token_scope *scope, const cha
 	kl_ctoken_lex(&tokens, text, len);
 	begin_part(file, 0);
 	for (size_t i = 0, n; i < tokens.n; i += n) {
-		/* a directive counts wherever it is: what follows may depend on it */
+		/* A directive in a function counts, too, because later code may depend on it. */
 		int fn = tokens.t[i].kind == KL_CT_DIRECTIVE ? -1 : tokens.t[i].fn;
 
 		if (fn >= 0 && (!scope->entry || !is_function(&tokens, &tokens.fn[fn])))
@@ -260,7 +263,7 @@ void kl_token_scope_release(struct kl_token_scope *scope)
 }
 
 /*
- * The parts of a state that are functions, by their names, and the names that are to be followed.
+ * The functions of a state by their names, and the names that still have to be followed.
  */
 struct counting {
 	const struct kl_token_file *const *file;
@@ -368,7 +371,7 @@ static void digest_file(char hex[KL_DIGEST_HEX], const struct kl_token_file *fil
 	kl_digest_end(digest, hex);
 }
 
-/* Digest the files of a state. `seen` NULL: all functions count. */
+/* Digest the files of a state. If `seen` is NULL, all functions count. */
 static void digest_files(char hex[KL_DIGEST_HEX], const struct kl_strvec *paths,
 			 const struct kl_token_file *const *file, const bool *seen)
 {

@@ -6,14 +6,14 @@
 #include "contract/surface.h"
 
 /*
- * token_digest - a digest of the tokens of C sources, without comments and white space. Sources
- * with equal digests compile to the same code, unless they use __LINE__, so that a compiler need
- * not be run to compare them. Sources with different digests may still compile to the same code.
+ * token_digest - digests the tokens of C sources, without comments and white space. Sources with
+ * equal digests compile to the same code, unless they use __LINE__, so they can be compared without
+ * a compiler. Sources with different digests may still compile to the same code.
  *
- * Of a kernel in C, functions that the entry cannot reach do not count: a project's files have many
- * functions, and most commits change others. A function counts if one that counts names it, in any
- * source, or a macro, the value of a global variable, or an adapter. What stands outside of
- * functions always counts.
+ * For a kernel in C, functions that the entry cannot reach do not count, because the files of a
+ * project have many functions and most commits change functions that the kernel does not use. A
+ * function counts if its name occurs in a function that counts, in any source, or in a macro, the
+ * value of a global variable, or an adapter. Everything outside of functions always counts.
  *
  *	kl_token_scope_of(&scope, surface);
  *	file[i] = kl_token_file_read(&scope, text, len);	once for each text
@@ -33,18 +33,18 @@ void kl_token_scope_release(struct kl_token_scope *scope);
 struct kl_token_file;
 struct kl_token_file *kl_token_file_read(struct kl_token_scope *scope, const char *text,
 					 size_t len);
-/** Return the number of bytes in memory. */
+/** Return the number of bytes that the file takes in memory. */
 size_t kl_token_file_bytes(const struct kl_token_file *file);
 void kl_token_file_free(struct kl_token_file *file);
 
 /**
- * The digests of a state. Two states with equal `reached` have the same kernel. But one of them may
- * not compile, for a function that does not count: states with equal `whole` both compile, or
- * neither does.
+ * The digests of a state. Two states with equal `reached` have the same kernel, but one of them may
+ * not compile because of a function that does not count. If two states have equal `whole`, either
+ * both compile or neither does.
  */
 struct kl_token_digests {
-	char reached[KL_DIGEST_HEX]; /* of all that counts */
-	char whole[KL_DIGEST_HEX];   /* of all tokens */
+	char reached[KL_DIGEST_HEX]; /* digest of all tokens that count */
+	char whole[KL_DIGEST_HEX];   /* digest of all tokens */
 };
 /**
  * Digest the sources of a state, in the order of their paths; a file is NULL if the state does not
