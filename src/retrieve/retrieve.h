@@ -14,8 +14,9 @@
  * ruled out; of the other cards, the best 8 on each axis are taken. These are ordered by score: the
  * geometric mean of the axes of one row, times (passed + 1) / (trials + 2); cards of equal score by
  * id. Each card is preceded by the cards that it requires and the target lacks, at most 3. With the
- * order `next`, all of them are taken, and are ordered by what came next in lineages, also those
- * whose requirements are not met. The same inputs always give the same list.
+ * order `next`, all cards that are not ruled out are taken, even if their requirements are not met,
+ * and are ordered by the steps that came next in lineages. The same inputs always give the same
+ * list.
  *
  *	kl_index_open(&ix, repo, tax);
  *	kl_retrieve(&r, ix, &target, &(struct kl_retrieve_opts)KL_RETRIEVE_OPTS_INIT);
@@ -31,7 +32,7 @@ enum kl_order {
 	KL_ORDERS
 };
 const char *kl_order_name(enum kl_order order);
-/** Set *out. Return KL_EINVALID if no order has this name. */
+/** Set *out to the order that `name` names. Return KL_EINVALID if no order has this name. */
 int kl_order_parse(enum kl_order *out, const char *name);
 
 /* most cards that may have to be applied before another card */
@@ -70,7 +71,7 @@ struct kl_retrieved {
 	/* millionths: the values of one row on each axis; the score is computed from these */
 	int64_t axis[KL_AXES];
 	int64_t score; /* millionths */
-	int64_t next;  /* millionths: what orders the cards by KL_ORDER_NEXT, otherwise 0 */
+	int64_t next;  /* millionths: with KL_ORDER_NEXT the value of the card, otherwise 0 */
 	unsigned top;  /* bit i: the card is among the best cards on axis i */
 	size_t passed, trials;
 	/*

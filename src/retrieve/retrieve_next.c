@@ -6,19 +6,21 @@
 #include "retrieve/retrieve_parts.h"
 
 /*
- * A card is learned from steps of lineages. A step speaks for its card if the lineage had used the
- * mechanism before it as often as the target has. Its likeness to the target is measured within the
- * mechanisms of its lineage, because the lineage says nothing of others:
+ * A card is learned from steps of lineages. A step counts for its card if the lineage had used the
+ * card's mechanism before the step as often as the target has. The likeness of the step to the
+ * target is measured only by the mechanisms of its lineage, because the lineage tells nothing about
+ * others:
  *
  *	mechanisms that came before the step and that the target has, plus 1, over
  *	mechanisms that came before the step or that the target has, plus 2
  *
  * A card's value is the sum over the lineages of the best likeness of their steps, times the card's
- * similarity to the target's case. Cards of the target's language come first, then those of higher
- * value. What a card requires does not rule it out: most requirements are facts that came before in
- * all lineages, which the likeness counts already. A card whose mechanism the target has is listed
- * only if a lineage used it once more. There are no weights, so nothing is fitted to the lineages
- * by which retrieval is measured (tests/bench/retrieval.sh).
+ * similarity to the target's case. Cards in the target's language come first; among these and among
+ * the others, cards are sorted by value. Unmet requirements do not rule out a card, because most of
+ * them are facts that came before the step in all lineages, which the likeness already counts. If
+ * the target has the mechanism of a card, the card is listed only if a lineage used the mechanism
+ * once more. There are no weights, so nothing is fitted to the lineages by which retrieval is
+ * measured (tests/bench/retrieval.sh).
  */
 
 /* A step of a lineage that a card was learned from. */
@@ -57,7 +59,7 @@ static int by_lineage(const void *left, const void *right)
 	return x->step < y->step ? -1 : x->step > y->step;
 }
 
-/* What a query knows of the lineages of the library. */
+/* The values that a query computes from the lineages of the library. */
 struct lore {
 	double *own;    /* by card: the greatest likeness of its steps */
 	double *value;  /* by number of a string that is a mechanism: sum over the lineages */
@@ -113,12 +115,12 @@ static bool see_first(struct lore *lore, uint32_t mechanism, size_t i, enum pass
 	return first;
 }
 
-/* Mechanisms: those before a step, those of them that the target has, and all that it has. */
+/* Counts of mechanisms: used before a step, of these also in the target, and all in the target. */
 struct before {
 	size_t there, both, had;
 };
 
-/* Let the steps [from, to), which are one step of a lineage, speak for their cards. */
+/* Add the likeness of one step of a lineage, the entries [from, to), to the values of its cards. */
 static void value_step(struct lore *lore, const struct kl_retrieve_query *query,
 		       const struct taught *step, size_t from, size_t to,
 		       const struct before *before)
@@ -210,7 +212,7 @@ static int by_rank(const void *left, const void *right)
 	return strcmp(x->id, y->id);
 }
 
-/* Return true if the card may come next: nothing but its requirements rules it out. */
+/* Return true if the card may come next, that is, if at most its requirements rule it out. */
 static bool may_come(struct kl_retrieve_query *query, size_t card, double value)
 {
 	const struct kl_index_card *entry = kl_index_card(query->ix, card);
