@@ -23,8 +23,8 @@ struct kl_sync_ref {
 	char *ref;      /* name of the ref at the remote, and here unless it is renamed */
 	char *tracking; /* name of its tracking ref */
 	/*
-	 * "<workload>/<name>" of a lineage, of rejected steps, of a campaign or of transplants; "":
-	 * the ref is of another kind
+	 * "<workload>/<name>" of a lineage, of rejected steps, of a campaign or of transplants; ""
+	 * if the ref is of another kind
 	 */
 	char *leaf;
 	git_oid oid; /* value of the ref at the remote */
@@ -80,14 +80,14 @@ int kl_sync_take(struct kl_sync_round *round);
 int kl_sync_take_campaign(struct kl_sync_round *round, struct kl_refs_txn *txn,
 			  struct kl_sync_ref *ref);
 /**
- * Verify the chain of a lineage's transplants at the remote, and unite it with ours. If it is
- * invalid or the lineage is missing, report that it was left.
+ * Verify the remote's chain of a lineage's transplants, and unite the chain with ours. If the chain
+ * is invalid or the lineage is missing, leave the chain and report this.
  */
 int kl_sync_take_transplants(struct kl_sync_round *round, struct kl_refs_txn *txn,
 			     struct kl_sync_ref *ref);
 /**
- * Check that the chain `ref` of our transplants can be given: it is sound (else it is reported as
- * left), and the remote has its lineage, or gets it.
+ * Set *can to true if `ref`, a chain of our transplants, can be pushed: the chain is valid, and the
+ * remote has its lineage or gets it in this push. If the chain is invalid, report that it was left.
  */
 int kl_sync_can_give_transplants(bool *can, struct kl_sync_round *round, const char *ref,
 				 const git_oid *tip);

@@ -44,7 +44,10 @@ static int read_links(struct links *out, struct kl_repo *repo, const git_oid *ti
 
 /* --- the union -------------------------------------------------------------------------------- */
 
-/* Two links are the same if they keep the same kernel with the same words, in any chain. */
+/*
+ * Return a key of a link. Two links have the same key if they keep the same kernel with the same
+ * message, in whatever chain.
+ */
 static char *key_of(const struct kl_commit *link)
 {
 	char hex[KL_OID_HEX];
@@ -70,8 +73,9 @@ static int add_link(git_oid *tip, struct kl_repo *repo, const struct kl_commit *
 }
 
 /*
- * Add the links that only ours has to theirs, the oldest first. The result descends from theirs, so
- * that it can be pushed. `*taken` is the number of links that only theirs has.
+ * Append the links that only our chain has to their chain, the oldest first, and set *tip to the
+ * result. The result descends from their chain, so it can be pushed. Set *taken to the number of
+ * links that only their chain has.
  */
 static int unite_chains(git_oid *tip, size_t *taken, struct kl_repo *repo, const git_oid *ours,
 			const git_oid *theirs)
@@ -123,7 +127,7 @@ static struct kl_sync_ref *lineage_of(struct kl_sync_round *round, const char *l
 	return kl_sync_find(round, name);
 }
 
-/* Decide where our ref goes: to theirs, to a union, or (false) nowhere. */
+/* Set *tip to their chain or to a union of both. Set *moves to false if our ref stays. */
 static int place_tip(bool *moves, git_oid *tip, size_t *taken, struct kl_sync_round *round,
 		     const git_oid *ours, const git_oid *theirs)
 {
@@ -198,7 +202,9 @@ int kl_sync_can_give_transplants(bool *can, struct kl_sync_round *round, const c
 	}
 	if (err < 0 || (theirs && memcmp(&theirs->oid, &ours, sizeof(ours)) != 0))
 		return err;
-	/* what the chain reaches is published, so it must be kernels on states of the lineage alone */
+	/*
+	 * Commits that a chain reaches are published: allow only kernels on states of the lineage.
+	 */
 	check.lineage = &ours;
 	err = kl_check_foreign(&check, name, tip);
 	*can = !err && !check.errors;
