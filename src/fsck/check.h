@@ -27,8 +27,8 @@ struct kl_check {
 	size_t lineages, walks, rejected, campaigns, searches, transplants, events, conversations;
 	size_t ledgers;
 	/*
-	 * for a campaign from a remote: files that this tree has too are not checked again; NULL:
-	 * check all
+	 * for a campaign from a remote: a tree whose files are not checked again, or NULL to check
+	 * all files
 	 */
 	const git_oid *known;
 	/*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_search - checks searches: folds each chain again, and compares it with the gate's events */
+/* check_search - checks the chains of searches, as search/cell_check.h does */
 #include "base/error.h"
 #include "fsck/parts.h"
 #include "search/cell_check.h"

@@ -10,15 +10,15 @@
 
 #define LINEAGES "refs/heads/klineage/lineage/"
 #define MAX_LINKS 1000000
-#define MAX_FILES 1024 /* in the tree of a kernel from a remote */
+#define MAX_FILES 1024 /* most files in the tree of a kernel from a remote */
 
 enum { WAY, OF, AT, EVENT, TRAILERS };
 
 struct transplant {
 	struct kl_checker *checker;
 	const char *ref;
-	bool lineage;         /* there is one, so that `states` is known */
-	struct kl_map states; /* hex of each commit of the lineage; the values mean nothing */
+	bool lineage;         /* true if the lineage exists; then `states` is filled */
+	struct kl_map states; /* hex ids of the lineage's commits as keys; values are not used */
 };
 
 static void transplant_release(struct transplant *transplant)
@@ -28,7 +28,7 @@ static void transplant_release(struct transplant *transplant)
 
 /* --- the lineage ------------------------------------------------------------------------------ */
 
-/* Find the tip of the lineage whose steps are tried; *tip zero: there is none. */
+/* Find the tip of the lineage whose steps are tried. Set *tip to zero if there is no lineage. */
 static int find_lineage(git_oid *tip, struct transplant *transplant, const char *workload,
 			const char *name)
 {
@@ -89,7 +89,7 @@ static bool check_trailers(struct transplant *transplant, const char *link, char
 	return false;
 }
 
-/* Check that the step and the state of the link are of the lineage. */
+/* Check that the step and the state that the link names are in the lineage. */
 static void check_states(struct transplant *transplant, const char *link, char *const *value)
 {
 	for (int i = OF; i <= AT && transplant->lineage; i++)
@@ -100,8 +100,8 @@ static void check_states(struct transplant *transplant, const char *link, char *
 }
 
 /*
- * Check that the kept commit is what the link says: a kernel on the state, or a state of the lineage
- * itself, for a step at its own place and for K_0.
+ * Check that the link keeps the right commit. For a step at its own place and for K_0 this is a
+ * state of the lineage; for all other cells it is a kernel whose parent is the state.
  */
 static void check_kernel(struct transplant *transplant, const char *link,
 			 const struct kl_commit *kernel, char *const *value)
@@ -123,7 +123,10 @@ static void check_kernel(struct transplant *transplant, const char *link,
 			own);
 }
 
-/* Notes are exchanged apart from chains, so the note of a kernel from a remote can be missing. */
+/*
+ * Check the note of a kept kernel. The note of a kernel from a remote can be missing, because notes
+ * and chains are exchanged separately.
+ */
 static void check_note(struct transplant *transplant, const char *link,
 		       const struct kl_commit *kernel, const char *id)
 {
