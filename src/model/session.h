@@ -53,9 +53,9 @@ struct kl_session_opts {
 };
 
 /**
- * Open a session. KL_EINVALID, KL_EUSAGE: the provider or one of its options is missing or invalid,
- * or the session is metered and has no model, or its model has no price; the message or the hint
- * says what to configure.
+ * Open a session. Return KL_EINVALID or KL_EUSAGE if the provider or one of its options is missing
+ * or invalid, or the session is metered and has no model, or its model has no price; the message or
+ * the hint says what to configure.
  */
 int kl_session_open(struct kl_session **out, struct kl_repo *repo,
 		    const struct kl_session_opts *opts);
