@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * materialize_series - tries the diffs of lineages' steps on a node, each lineage's in their order
- */
+/* materialize_series - tries the diffs of each lineage's steps on a node, in their order */
 #include <stdlib.h>
 
 #include "apply/card_commit.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * gate_judge - judges a candidate: recalls its verdict, or compiles it and runs or defers its job
- */
+/* gate_judge - judges a candidate: recalls its verdict, or compiles it and runs or defers a job */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

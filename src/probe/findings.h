@@ -8,8 +8,8 @@
 #include "probe/step_facts.h"
 
 /*
- * findings - finds, from the points of a probe, the conditions under which the step K_{i-1} -> K_i
- * keeps the kernel right.
+ * findings - finds the conditions under which the step K_{i-1} -> K_i keeps a kernel right. They
+ * come from the points of a probe.
  *
  * Only points where K_{i-1} passes and K_i was tested count. The measured clauses are those that
  * separate the points where K_i fails from those where it passes (fit.h). Then the clauses that the

@@ -7,9 +7,9 @@
 #include "probe/quantities.h"
 
 /*
- * sound - finds, from the stored points of all probes, the condition under which kernel b is right
- * wherever kernel a is. A dispatch (dispatch.h) must choose b only where this condition holds.
- * Nothing is judged.
+ * sound - finds the condition under which kernel b is right wherever kernel a is. It comes from the
+ * stored points of all probes. A dispatch (dispatch.h) must choose b only where this condition
+ * holds. Nothing is judged.
  *
  *	kl_sound_find(&sound, &opts, a, b);
  *	if (kl_sound_holds(&sound, &dims) && !sound.never) ...

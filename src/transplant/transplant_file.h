@@ -5,9 +5,9 @@
 #include "transplant/transplant.h"
 
 /*
- * transplant_file - writes and reads a file that carries the verdicts of transplants to another
- * repository with the same lineage. The file has one gate event a line, in the order of the steps
- * and states. It does not contain the kernels, because the other repository can merge them itself.
+ * transplant_file - carries the verdicts of transplants to another repository with the same
+ * lineage, in a file. The file has one gate event a line, in the order of the steps and states. It
+ * does not contain the kernels, because the other repository can merge them itself.
  *
  * A file is not trusted: an event counts only if its id is the digest of its content and it is
  * about the kernel of a cell that is not judged yet, compared with that cell's state.
