@@ -30,7 +30,7 @@ struct kl_backend_session {
 	const struct kl_jail *jail;
 	struct kl_repo *repo; /* NULL to read no settings, and cache nothing after the session */
 	const char *dir;      /* private scratch directory */
-	const char *platform; /* the requested platform; NULL if none */
+	const char *platform; /* the requested platform; NULL if there is none */
 };
 
 /* The devices that kernels run on, detected on this machine without opening them. */
@@ -50,7 +50,7 @@ struct kl_backend_device {
 struct kl_backend_job {
 	const struct kl_contract *contract;
 	const struct kl_platform *platform;
-	const struct kl_artefact *candidate, *parent, *baseline; /* NULL if none */
+	const struct kl_artefact *candidate, *parent, *baseline; /* NULL if there is none */
 	const struct kl_launch *oracle; /* the oracle's launch plan; NULL if it has none */
 };
 

@@ -16,7 +16,7 @@ struct kl_skill_model {
 	struct kl_repo *repo;
 	struct kl_progress *progress;
 	enum kl_budget of; /* the budget to spend from */
-	const char *purse; /* name of a search, whose purse is used; NULL if none */
+	const char *purse; /* name of a search, whose purse is used; NULL if there is none */
 	/* private */
 	struct kl_session *session;
 };

@@ -39,7 +39,7 @@ int kl_transplant_args_check(struct kl_transplant_args *args, const char *synops
 
 struct kl_transplant_session {
 	struct kl_transplant transplant;
-	size_t step;          /* the step that the operand names; 0 if none */
+	size_t step;          /* the step that the operand names; 0 if there is none */
 	struct kl_gate *gate; /* NULL in a dry run */
 	struct kl_progress *progress;
 	struct kl_transplant_opts opts; /* for kl_transplant_judge() */

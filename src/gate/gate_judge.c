@@ -108,7 +108,7 @@ static bool same_code(const struct kl_built *candidate, const struct kl_built *p
 	       !strcmp(candidate->artefact->facts.code_digest, parent->artefact->facts.code_digest);
 }
 
-/* Return the parent to compare the candidate with; NULL if none. */
+/* Return the parent to compare the candidate with; NULL if there is none. */
 static const struct kl_surface *compared_parent(const struct kl_gate *gate,
 						const struct kl_surface *parent)
 {

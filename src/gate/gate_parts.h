@@ -43,7 +43,7 @@ struct kl_gate_task {
 	struct kl_platform platform;
 	const struct kl_built *candidate, *parent; /* parent NULL: none */
 	const struct kl_built_oracle *oracle;
-	const struct kl_artefact *baseline; /* a shipped kernel; NULL if none */
+	const struct kl_artefact *baseline; /* a shipped kernel; NULL if there is none */
 };
 
 /**

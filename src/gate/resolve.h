@@ -21,7 +21,7 @@ struct kl_resolve_of { /* all members are borrowed */
 	const char *truth, *honest;            /* paths of the compiled oracles */
 	const struct kl_launch *oracle_launch; /* NULL if the oracle has no launch plan */
 	const struct kl_artefact *candidate;
-	const struct kl_artefact *parent;   /* NULL if none */
+	const struct kl_artefact *parent;   /* NULL if there is none */
 	const struct kl_artefact *baseline; /* NULL if none was compiled */
 	const char *pool;                   /* path of the pool; the worker creates it */
 	bool audit, correct, profile;       /* stages to run */

@@ -113,9 +113,9 @@ struct kl_job {
 	struct kl_strvec kernel; /* host: names of the kernels in the candidate */
 	/* c: candidate and parent are called by the contract's adapter, which has a workspace */
 	bool adapter;
-	char *candidate_path; /* image, or cubin for cuda without `host`; NULL if none */
-	char *parent_path;    /* NULL if none */
-	char *baseline;       /* name, such as "openblas.sgemm"; NULL if none */
+	char *candidate_path; /* image, or cubin for cuda without `host`; NULL if there is none */
+	char *parent_path;    /* NULL if there is none */
+	char *baseline;       /* name, such as "openblas.sgemm"; NULL if there is none */
 	char *baseline_path;  /* cuda: path of the cubin of a shipped baseline; NULL if none */
 	struct kl_plan *baseline_plan;
 	char *isa;  /* limits the instructions of baselines: "x86-64-v3"; NULL for no limit */
@@ -135,7 +135,7 @@ struct kl_job {
 	bool deterministic;
 	bool do_audit, do_correct, do_profile, do_counters, do_launch;
 	uint64_t seed;       /* seed of a replay; 0 to draw the inputs from a random key */
-	int64_t arena_bytes; /* memory for the allocator of a kernel in C; 0 if none */
+	int64_t arena_bytes; /* memory for the allocator of a kernel in C; 0 if there is none */
 	int64_t call_ms;     /* limit of one call in milliseconds; surface c: processor time */
 	int64_t threads;     /* surface c: threads of the kernel, for OpenMP; 0 without OpenMP */
 	int64_t profile_min_blocks, profile_max_ms;

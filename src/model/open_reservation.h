@@ -24,7 +24,7 @@ enum kl_settled_by {
 struct kl_open_reservations {
 	struct kl_repo *repo;
 	const char *workload;
-	const char *purse;        /* name of a search, whose purse is used; NULL if none */
+	const char *purse;        /* name of a search, whose purse is used; NULL if there is none */
 	const char *name, *phase; /* NULL for any */
 	bool stored_only;         /* settle only reservations whose reply is stored */
 	/* total cost of the reservations without a stored reply; NULL for the reserved amounts */

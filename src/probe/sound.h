@@ -48,7 +48,7 @@ void kl_sound_release(struct kl_sound *sound);
  * about values count as true, because a caller does not know the values.
  */
 bool kl_sound_holds(const struct kl_sound *sound, const struct kl_dims *dims);
-/** Return the index of the argument whose address the clause is about; -1 if none. */
+/** Return the index of the argument whose address the clause is about; -1 if there is none. */
 int kl_sound_address(const struct kl_sound *sound, size_t i);
 
 #endif

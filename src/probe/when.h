@@ -30,7 +30,7 @@ enum kl_when_end {
 struct kl_when_side { /* one of the two kernels at one point */
 	enum kl_when_end end;
 	char class_[24];           /* class of a failure */
-	char event[KL_DIGEST_HEX]; /* "" if none */
+	char event[KL_DIGEST_HEX]; /* "" if there is none */
 };
 
 struct kl_when_point {

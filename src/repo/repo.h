@@ -66,7 +66,7 @@ int kl_repo_need_history(struct kl_repo *repo);
 const char *kl_repo_config(struct kl_repo *repo, const char *key);
 /**
  * Read an integer, with an optional suffix k, m or g; `dflt` if the key is not set. Return
- * KL_EINVALID if not a number.
+ * KL_EINVALID if the value is not a number.
  */
 int kl_repo_config_int(int64_t *out, struct kl_repo *repo, const char *key, int64_t dflt);
 /**

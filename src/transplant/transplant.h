@@ -84,7 +84,7 @@ struct kl_transplant_opts {
 	bool (*is_again)(const struct kl_event *event, void *payload);
 	void *payload;
 	struct kl_progress *progress; /* borrowed, or NULL */
-	int64_t deadline_ns;          /* on the clock of kl_clock_ns(); 0 if none */
+	int64_t deadline_ns;          /* on the clock of kl_clock_ns(); 0 if there is none */
 	size_t step;                  /* judge only this step; 0 for all steps */
 	bool at_expert;               /* judge only K* and the steps undone at K* */
 	int sign;                     /* as in struct kl_noting */

@@ -33,7 +33,7 @@ struct kl_build {
 	bool cxx;     /* the kernel is in C++ */
 	char tag[17]; /* tag of the entry's declaration (cxx.h) */
 	char *symbol; /* symbol of the entry; NULL if not found yet */
-	/* path of the contract's adapter, which is one of the files; NULL if none */
+	/* path of the contract's adapter, which is one of the files; NULL if there is none */
 	const char *adapter;
 	const char **class_;
 	struct kl_object **obj; /* objects; if there is an adapter, the last is its timed half */
@@ -61,7 +61,7 @@ int kl_build_sources(struct kl_build *build);
 int kl_build_disassemble(struct kl_build *build);
 /** If `err` is KL_ENO, set the class "cheat" and put `what` before the message. Return `err`. */
 int kl_build_failed(struct kl_build *build, int err, const char *what);
-/** Return the names that the linker turns into traps; NULL if none. */
+/** Return the names that the linker turns into traps; NULL if there is none. */
 const struct kl_strvec *kl_build_traps(const struct kl_build *build);
 /** Compile the untimed half of the adapter, the last of the files, to build->untimed. */
 int kl_build_untimed(struct kl_build *build);

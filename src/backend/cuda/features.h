@@ -25,7 +25,7 @@ struct kl_cuda_code {
 	const struct kl_ptx *ptx;
 	const struct kl_sass *sass; /* the machine code; empty if nvdisasm is not installed */
 	const struct kl_cuda_wish *wish;
-	const char *verbose; /* output of ptxas -v; "" if none */
+	const char *verbose; /* output of ptxas -v; "" if there is none */
 };
 
 /** Add the features to `out`, sorted and unique. */

@@ -33,7 +33,7 @@ struct kl_bundle_job {
 	const char *runner; /* name of the runner that gets the job */
 	const char *dir;    /* directory of the contract in the repository */
 	const char *commit; /* a commit with this surface; NULL if none is known */
-	/* id of a verdict on the same job, which is judged again; NULL if none */
+	/* id of a verdict on the same job, which is judged again; NULL if there is none */
 	const char *after;
 	/* the campaign that gets the event, instead of the cache and notes; NULL if none */
 	const char *campaign;

@@ -14,7 +14,7 @@
 struct kl_transform {
 	const char *name;
 	const char *language[2];
-	const char *parameter; /* NULL if none */
+	const char *parameter; /* NULL if there is none */
 	int64_t min, max;      /* range of its values */
 	const char *role;      /* name in messages of the thing that it changes */
 	bool hoists;           /* if its sums are in memory, they are first moved to variables */

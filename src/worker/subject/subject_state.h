@@ -20,7 +20,7 @@ struct kl_tensor {
 	unsigned char *map;   /* the parent's mapping of the memfd; NULL if not a tensor */
 	uint64_t bytes;       /* size of the memfd, enough for each point */
 	unsigned char *slack; /* expected bytes around the data */
-	int fd;               /* the memfd; -1 if none */
+	int fd;               /* the memfd; -1 if there is none */
 };
 
 /* A contract's adapter (adapter.c): its workspaces, and which of its functions the image has. */

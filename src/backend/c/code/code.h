@@ -37,7 +37,7 @@ enum kl_insn_use {
 struct kl_insn {
 	uint32_t addr, len;
 	const char *op;      /* mnemonic without prefixes: "vaddps" */
-	const char *args;    /* AT&T operands, "" if none */
+	const char *args;    /* AT&T operands, "" if there is none */
 	bool rep, lock, seg; /* rep, lock: it has this prefix; seg: it uses %fs or %gs */
 	enum kl_insn_use use;
 };
@@ -164,7 +164,7 @@ bool kl_insn_is_indirect(const struct kl_insn *insn); /* its operand starts with
 bool kl_insn_is_nop(const struct kl_insn *insn);
 /**
  * Return the width in bits of the widest vector register that the instruction names: 128, 256 or
- * 512; 0 if none.
+ * 512; 0 if there is none.
  */
 int kl_insn_width(const struct kl_insn *insn);
 
