@@ -22,17 +22,18 @@ int kl_noting_add(struct kl_noting *noting, const git_oid *commit, struct kl_eve
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 	git_oid tree;
 	int err = kl_repo_tree_of(&tree, noting->repo, commit);
+	bool ours = !*event->sig && noting->sign != KL_NOTING_FOREIGN;
 
 	if (err < 0)
 		return err;
 	kl_event_set_commit(event, commit, &tree);
 	/*
-	 * an unsigned event was made by this clone, so record its id and, if wanted, sign it; a
-	 * signed event belongs to its signer and is kept unchanged
+	 * an unsigned event was made by this clone unless the caller says otherwise, so record its
+	 * id and, if wanted, sign it; a signed event belongs to its signer and is kept unchanged
 	 */
-	if (!*event->sig && (err = kl_own_add_one(noting->repo, event->id)) < 0)
+	if (ours && (err = kl_own_add_one(noting->repo, event->id)) < 0)
 		return err;
-	if (!*event->sig)
+	if (ours)
 		err = noting->sign > 0 ? kl_sign_event_now(noting->repo, event) :
 		      noting->sign     ? 0 :
 					 kl_sign_event(noting->repo, event);

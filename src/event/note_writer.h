@@ -13,6 +13,9 @@
  *	kl_noting_add(&n, &commit, event);
  *	kl_noting_write(&n);
  */
+/* value of `sign`: the events are of others, so none is signed or recorded as made by this clone */
+#define KL_NOTING_FOREIGN (-2)
+
 struct kl_noting {
 	struct kl_repo *repo; /* borrowed */
 	int sign;             /* 1: sign all; -1: sign none; 0: sign if klineage.sign is set */

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "contract/surface.h"
+#include "event/note_writer.h"
 #include "transplant/transplant_log.h"
 
 #define MAX_FILE ((size_t)64 << 20)
@@ -63,7 +64,7 @@ static int keep_cell(bool *kept, struct kl_transplant *transplant, struct kl_rep
 	cell->event = kl_event_copy(event);
 	cell->state = KL_CELL_JUDGED;
 	*kept = true;
-	return kl_transplant_log_add(transplant, repo, step, place, kernel, -1);
+	return kl_transplant_log_add(transplant, repo, step, place, kernel, KL_NOTING_FOREIGN);
 }
 
 static int keep_event(bool *kept, struct kl_transplant *transplant, struct kl_repo *repo,
@@ -76,7 +77,7 @@ static int keep_event(bool *kept, struct kl_transplant *transplant, struct kl_re
 	    is_about(event, transplant, transplant->state[0]->digest, NULL)) {
 		transplant->root = kl_event_copy(event);
 		*kept = true;
-		return kl_transplant_log_root(transplant, repo, -1);
+		return kl_transplant_log_root(transplant, repo, KL_NOTING_FOREIGN);
 	}
 	for (size_t step = 1; !err && step <= steps; step++)
 		for (size_t place = 0; !err && place <= steps; place++)
