@@ -9,8 +9,8 @@
  * lineage, in a file. The file has one gate event a line, in the order of the steps and states. It
  * does not contain the kernels, because the other repository can merge them itself.
  *
- * A file is not trusted: an event counts only if its id is the digest of its content and it is
- * about the kernel of a cell that is not judged yet, compared with that cell's state.
+ * A file is not trusted: an event counts only if its id is the digest of its content and it is about
+ * the kernel of a cell that is not judged yet. A pass must be compared with that cell's state.
  */
 
 /** Write the events of all judged cells and of K_0 to `path`. Set *n to the number of events. */

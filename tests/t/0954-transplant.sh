@@ -110,10 +110,12 @@ test_expect_success 'verdicts go to another repository that has the lineage, by 
 	(cd repo && git klineage transplant --export ../events scale/x >../said && git klineage transplant -n scale/x >../here && git klineage export scale/x ../lineage >/dev/null) &&
 	n=$(wc -l <events) && says "$n verdicts exported" said && git init -q other &&
 	(cd other && git klineage import ../lineage >/dev/null && sed "2s/\"verdict\":\"[a-z]*\"/\"verdict\":\"inconclusive\"/" ../events >../changed &&
-	exits 128 git klineage transplant --import ../changed scale 2>../err && says "changed:2: not a gate event" ../err &&
+	exits 128 git klineage transplant --import ../changed scale 2>../err && says "changed:2: not a gate event" ../err && ! git rev-parse -q --verify refs/klineage/transplant/scale/x &&
 	git klineage transplant --import ../events scale >../said && says "$n verdicts imported, 0 already" ../said &&
 	! grep -F "$(sed "s/.*\"id\":\"\([0-9a-f]*\)\".*/\1/" ../events)" .git/klineage/made && git klineage transplant -n scale >../there && test_cmp ../here ../there &&
 	git klineage transplant --import ../events scale >../said && says "0 verdicts imported, $n already known" ../said &&
+	grep -v "\"what\":\"parent\"" ../events | grep "\"verdict\":\"pass\"" >../alone && cat ../alone ../alone >../twice && git klineage transplant --import ../twice scale >../said && says "0 verdicts imported, 2 already known" ../said &&
+	printf "\0\n" | cat ../events - >../zero && exits 128 git klineage transplant --import ../zero scale 2>../err && says "zero byte" ../err &&
 	git klineage import "$KLINEAGE_TOP/skills/lineages/c-gdn" >/dev/null && git klineage transplant --import ../events gdn >../said && says "0 verdicts imported, $n " ../said &&
 	exits 128 git klineage transplant --import ../nowhere scale && exits 129 git klineage transplant --import x --export y scale &&
 	exits 128 git klineage transplant --export ../none gdn 2>../err && says "has a verdict" ../err && git klineage fsck >../out && says ": 0 errors" ../out && git fsck --strict --no-dangling)
