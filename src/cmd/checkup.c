@@ -117,14 +117,16 @@ static int check_jail(struct kl_checkup *checkup, struct kl_repo *repo)
 {
 	const char *configured = repo ? kl_repo_config(repo, "klineage.jail") : NULL;
 	struct kl_jail jail = { 0 };
+	KL_AUTO(kl_freep) char *why = NULL;
 	int err = kl_jail_open_named(&jail, configured);
 
 	if (err == KL_EINTR)
 		return err;
+	why = take_message(); /* the other checks set messages of their own */
 	check_levels(checkup);
 	check_namespaces(checkup);
 	if (err < 0) {
-		add_finding(checkup, "jail", KL_FINDING_BAD, take_message(),
+		add_finding(checkup, "jail", KL_FINDING_BAD, kl_steal(&why),
 			    kl_strdup(configured ? "git config --unset klineage.jail" :
 						   "install the package bubblewrap"));
 		return 0;
