@@ -144,6 +144,17 @@ static int check_jail(struct kl_checkup *checkup, struct kl_repo *repo)
 
 /* --- compilers and devices ------------------------------------------------------------------- */
 
+/* No kernel can be judged for a platform that no backend has. */
+static void check_platform(struct kl_checkup *checkup, struct kl_repo *repo)
+{
+	const char *platform = repo ? kl_repo_config(repo, "klineage.platform") : NULL;
+	const struct kl_backend *owner;
+
+	if (platform && *platform && kl_backend_owner(&owner, &kl_backends, platform) < 0)
+		add_finding(checkup, "platform", KL_FINDING_BAD, take_message(),
+			    kl_strdup("git config --unset klineage.platform"));
+}
+
 static void check_tools(struct kl_checkup *checkup, struct kl_repo *repo)
 {
 	char *text = NULL;
@@ -234,9 +245,23 @@ static void check_clock(struct kl_checkup *checkup)
 
 /* --- the clone ---------------------------------------------------------------------------------- */
 
+/* Return true if klineage.signers names a commit without a list, so that it allows nobody. */
+static bool lacks_list(struct kl_repo *repo, const char *rev)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;
+	git_oid commit;
+	int err = rev && *rev ? kl_repo_resolve(&commit, repo, rev) : KL_EINVALID;
+
+	if (!err)
+		err = kl_signers_of_commit(&list, repo, &commit);
+	kl_error_clear();
+	return err == KL_ENOTFOUND;
+}
+
 static int check_signing(struct kl_checkup *checkup, struct kl_repo *repo)
 {
 	KL_AUTO(kl_signers_freep) struct kl_signers *signers = NULL;
+	const char *base = kl_repo_config(repo, "klineage.signers");
 	bool signs = false;
 	int err = kl_repo_config_bool(&signs, repo, "klineage.sign", false);
 
@@ -254,6 +279,12 @@ static int check_signing(struct kl_checkup *checkup, struct kl_repo *repo)
 	if (kl_signers_none(signers))
 		add_finding(checkup, "signers", KL_FINDING_OFF,
 			    kl_strdup("nobody's verdicts are taken for runs of this clone"),
+			    kl_strdup("git config klineage.signers <base branch> (git help "
+				      "klineage)"));
+	else if (lacks_list(repo, base))
+		add_finding(checkup, "signers", KL_FINDING_WEAK,
+			    kl_asprintf("klineage.signers is '%s', which has no list of signers",
+					base),
 			    kl_strdup("git config klineage.signers <base branch> (git help "
 				      "klineage)"));
 	else
@@ -303,6 +334,7 @@ int kl_checkup_run(struct kl_checkup *out, struct kl_repo *repo, bool clock)
 {
 	int err;
 
+	check_platform(out, repo);
 	check_tools(out, repo);
 	check_device(out);
 	if ((err = check_jail(out, repo)) < 0)

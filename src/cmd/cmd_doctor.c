@@ -71,8 +71,10 @@ int cmd_doctor(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (argc)
 		return kl_opt_usage(synopsis, "doctor takes no argument");
 	/* outside a repository, only the machine is checked */
-	if (kl_repo_open(&repo) < 0)
-		kl_error_clear();
+	err = kl_repo_open(&repo);
+	if (err < 0 && err != KL_ENOTFOUND)
+		return err;
+	kl_error_clear();
 	if ((err = kl_checkup_run(&checkup, repo, clock)) < 0)
 		return err;
 	if (kl_listing_asked(&out)) {

@@ -23,6 +23,12 @@ test_expect_success 'a level of isolation that cannot work, and one that is none
 	git config klineage.jail none && git klineage doctor >out && says "weak  jail        kernels run in none" out && git config --unset klineage.jail
 '
 
+test_expect_success 'a setting that names nothing, and a repository that cannot be opened' '
+	git config klineage.signers nowhere && test "$(finding signers)" = weak && git config --unset klineage.signers &&
+	git config klineage.platform zzz && exits 1 git klineage doctor >out && says "bad   platform" out && $(mends platform) && test -z "$(finding platform)" &&
+	git init -q torn && (cd torn && echo "[" >>.git/config && exits 128 git-klineage doctor 2>../err) && says "config" err && rm -rf torn
+'
+
 test_expect_success 'no compiler: bad, and JSON says so' '
 	mkdir bin && for c in git sh env ssh-keygen bwrap git-klineage; do p=$(command -v $c) && ln -s "$p" bin/$c; done
 	PATH=$PWD/bin exits 1 git-klineage doctor --json >out && says "\"worst\":\"bad\"" out && says "\"mend\":\"install the package gcc, or " out
