@@ -47,21 +47,26 @@ static bool is_about(const struct kl_event *event, const struct kl_transplant *t
 	       kl_event_is_for(event, digest, transplant->state[0]->contract_digest);
 }
 
-/* Return true if no other cell has the kernel of this one. */
+/* Return true if exactly one cell without a verdict has this kernel. */
 static bool is_only(const struct kl_transplant *transplant, const char *digest)
 {
 	size_t n = 0, steps = kl_transplant_steps(transplant);
 
-	for (size_t step = 1; step <= steps; step++)
-		for (size_t place = 0; place <= steps; place++)
-			n += !strcmp(kl_transplant_at(transplant, step, place)->digest, digest);
+	for (size_t step = 1; step <= steps; step++) {
+		for (size_t place = 0; place <= steps; place++) {
+			const struct kl_transplant_cell *cell = kl_transplant_at(transplant, step,
+										 place);
+
+			n += cell->state == KL_CELL_OPEN && !strcmp(cell->digest, digest);
+		}
+	}
 	return n == 1;
 }
 
 /*
  * Return true if the event, which judges the kernel of a cell, holds at the state of that cell. A pass
  * must be timed against the state; a kernel that fails does so whatever it was made from. `no-change`
- * does not name the state that it found the same code in, so the kernel must be of one cell alone.
+ * does not name the state that it found the same code in, so only one cell may be left for it.
  */
 static bool is_at(const struct kl_event *event, const struct kl_transplant *transplant,
 		  const char *digest, const char *state)
@@ -137,14 +142,17 @@ int kl_transplant_file_read(size_t *n, size_t *left, struct kl_transplant *trans
 	kl_strvec_split(&lines, text.ptr, "\n");
 	event = kl_calloc(lines.n + 1, sizeof(*event));
 	err = read_events(event, &lines, path);
-	for (size_t i = 0; !err && i < lines.n; i++) {
-		bool kept = false;
+	/* events that name no state come last, when the cells of the others have their verdicts */
+	for (int last = 0; last < 2; last++) {
+		for (size_t i = 0; !err && i < lines.n; i++) {
+			bool kept = false;
 
-		if (!event[i])
-			continue;
-		err = keep_event(&kept, transplant, repo, event[i]);
-		*n += kept;
-		*left += !kept;
+			if (!event[i] || (event[i]->failure == KL_FAILURE_NO_CHANGE) != last)
+				continue;
+			err = keep_event(&kept, transplant, repo, event[i]);
+			*n += kept;
+			*left += !kept;
+		}
 	}
 	for (size_t i = 0; i < lines.n; i++)
 		kl_event_free(event[i]);
