@@ -29,7 +29,7 @@ test_expect_success 'a library of two cards; the model answers by arm' '
 	put_card $other card) &&
 	eight K.right poly "v * v $chain" "for (; x != end; x++) { float v = *x; *y++ = ELEMENT(v); }" &&
 	plain K.two poly "v * v $chain" "/* two at a time */" && sed -i "s/^	for (; i < n; i++)/	for (; i + 2 <= n; i += 2) {\n		float v = x[i], w = x[i + 1];\n\n		y[i] = ELEMENT(v);\n		v = w;\n		y[i + 1] = ELEMENT(v);\n	}\n&/" K.two &&
-	answer admit.0 poly.c K.right && answer wrong.0 poly.c K.right && answer bare.0 poly.c K.two && { cat K.right && echo "/* once more */"; } >K.again && answer bare.1 poly.c K.again &&
+	answer admit.0 poly.c K.right && sed "s/const float \*end = x + n;/&\n\n	__builtin_prefetch(end - 1);/" K.right >K.other && answer wrong.0 poly.c K.other && answer bare.0 poly.c K.two && { cat K.right && echo "/* once more */"; } >K.again && answer bare.1 poly.c K.again &&
 	echo "<nothing-left>no idea</nothing-left>" >"$ANSWERS/control.0"
 '
 
