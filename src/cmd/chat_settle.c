@@ -103,7 +103,7 @@ static int read_cost(int64_t *nano, const char *cost)
 	return kl_error(KL_EUSAGE, "--cost takes US dollars, like 0.25, not '%s'", cost);
 }
 
-/* Return true if `name` is a search. A search has a purse of its own. */
+/* Return true if `name` names a search, whose cost is booked in its own purse. */
 static bool has_purse(struct kl_repo *repo, const char *workload, const char *name)
 {
 	KL_AUTO(kl_freep) char *account = name ? kl_ledger_account(workload, name) : NULL;

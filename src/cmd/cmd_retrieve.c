@@ -422,7 +422,10 @@ static int find_answer(struct answer *answer, const struct args *args)
 		err = kl_retrieve_mark_fit(&answer->found, answer->ix, answer->repo,
 					   &answer->target, answer->sel.candidate);
 	if (!err) {
-		/* what came next in lineages is in common with the target, if any card is */
+		/*
+		 * In the order `next`, keep cards without a common fact: the lineages give the reason
+		 * to offer them. If no card has a common fact, offer none.
+		 */
 		if (answer->order != KL_ORDER_NEXT || !answer->found.fit)
 			kl_retrieve_drop_unfit(&answer->found);
 		kl_retrieve_cut(&answer->found, (size_t)args->limit);

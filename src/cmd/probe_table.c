@@ -63,7 +63,7 @@ static void add_tally(struct tally *to, const struct tally *from)
 	to->drawn_fails += from->drawn_fails;
 }
 
-/* Count what was found about one step. */
+/* Return the counts of one step's findings. */
 static struct tally tally_of(const struct kl_probe_findings *findings)
 {
 	struct tally out = {

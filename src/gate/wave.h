@@ -12,7 +12,7 @@
  * the verdicts that are known, and leaves out what depends on a deferred one
  * (kl_judgement.deferred). The jobs of the wave wait in the session and are sent together, as one
  * bundle. Once the results are imported, the caller asks again, gets the verdicts, and also asks
- * about what they decide: this is the next wave.
+ * about the kernels that depended on them. Those kernels are the next wave.
  *
  *	kl_wave_run(&wave, gate, advance, payload);
  *	if (wave.sent.waiting) ...		the user takes wave.sent.file to a worker

@@ -239,8 +239,8 @@ static int try_step(struct pruning *pruning, size_t step)
 }
 
 /*
- * Return true if a step need not be tried in what is left of K*, because it was tried there or was
- * timed in a kernel with the same machine code.
+ * Return true if undoing a step in the current kernel was already tried. The trial counts if it was
+ * made on this kernel, or if it was timed on a kernel with the same machine code.
  */
 static bool was_tried(const struct kl_prune *prune, size_t step)
 {

@@ -23,7 +23,7 @@ enum kl_ticket_kind {
 #define KL_INTENT_ROLES 3
 
 struct kl_shown {
-	const char *as; /* as what it is shown: "pool", "ancestor", "plan" ... */
+	const char *as; /* its role in the prompt: "pool", "ancestor", "plan" ... */
 	int64_t ticket; /* the ticket whose kernel, result or note is shown */
 };
 

@@ -18,7 +18,8 @@
  * finished first, on the number of workers, or on where it was killed. A policy opens no file,
  * reads no clock, and remembers nothing outside its state.
  *
- * Each policy has a file of its own, named after it, which ends with its struct kl_policy.
+ * Each policy is implemented in the file of its name. The file ends with the policy's struct
+ * kl_policy.
  */
 struct kl_experience; /* experience.h */
 
