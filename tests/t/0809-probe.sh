@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 test_description='git klineage probe: where a step stops being right, measured with the real gate'
 . ./lib.sh
+. "$KLINEAGE_TOP/tests/t/rows.sh"
 test -x "$KLINEAGE_TOP/build-fault/git-klineage" && test_set_prereq FAULT
 
 # contract <domain>: a contract of two dims with an oracle that can judge every size
@@ -34,22 +35,6 @@ contract () {
 	}
 	X
 }
-# kernel <columns at a time> <value of element j of row i>: rows of whole steps
-kernel () {
-	cat >scale.c <<-X
-	#include <math.h>
-	#include <stdint.h>
-
-	void scale(int64_t m, int64_t n, const float *x, float *y)
-	{
-		for (int64_t i = 0; i < m; i++, x += n, y += n)
-			for (int64_t at = 0; at + $1 <= n; at += $1)
-				for (int64_t j = at; j < at + $1; j++)
-					y[j] = $2;
-	}
-	X
-}
-commit () { git add . && git commit -q -m "$1"; }
 # pair <directory> <domain>: a repository with the plain kernel as its first commit
 pair () { git init -q "$1" && cd "$1" && contract "$2" && kernel 1 'x[j] * 3' && commit plain; }
 grid='m=1..4; n=1..13,15,16,20,24,40'

@@ -2,23 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 test_description='git klineage probe with a runner that judges elsewhere: all points of a wave in one bundle, its results in one import'
 . ./lib.sh
+. "$KLINEAGE_TOP/tests/t/rows.sh"
 test -x "$KLINEAGE_TOP/build-fault/git-klineage" && test_set_prereq FAULT
 
-# kernel <columns at a time> <value of element j of row i>: rows of whole steps
-kernel () {
-	cat >scale.c <<-X
-	#include <stdint.h>
-
-	void scale(int64_t m, int64_t n, const float *x, float *y)
-	{
-		for (int64_t i = 0; i < m; i++, x += n, y += n)
-			for (int64_t at = 0; at + $1 <= n; at += $1)
-				for (int64_t j = at; j < at + $1; j++)
-					y[j] = $2;
-	}
-	X
-}
-commit () { git add . && git commit -q -m "$1"; }
 # pair <directory>: a repository with a plain kernel and one that needs a multiple of 4 columns
 pair () {
 	git init -q "$1" && cd "$1" && git config klineage.runner bundle || return 1
