@@ -241,7 +241,7 @@ test_expect_success 'a step on the command line, from a file' '
 '
 
 test_expect_success 'an edit in the worktree is a step of the branch; one that is refused stays an edit' '
-	head=$(git rev-parse HEAD) && echo "$PLAIN" | sed "s/t = x.i.;/t = 0; for (int k = 0; k < 60; k++) t = x[i];/" >k/scale.c && cp k/scale.c ../edited &&
+	head=$(git rev-parse HEAD) && echo "$PLAIN" | sed "s|y.i. = .*|for (volatile int k = 0; k < 60; k++)\n\t\t\ty[i] = x[i] * 3.0f + 1.0f;|" >k/scale.c && cp k/scale.c ../edited &&
 	client <<-\E &&
 		hello();
 		my $r = call("step", { message => "scale: plainly" })->{structuredContent};
