@@ -54,7 +54,7 @@ then took the steps of the kernel's history:
 The walks of the held-out lineages start from the same expert and use only mechanical passes.
 Therefore they have other states, which no card cites. \`tests/device/cards.sh\` makes such walks for
 CUDA, from earlier commits of a template; some of them use edits made by hand (\`by-hand\`).
-\`cuda-fmha\` is a walk along a history, from which no card has been lifted yet:
+\`cuda-fmha\` and \`cuda-conv2d\` are walks along a history, from which no card has been lifted yet:
 
 	git klineage deopt --rewriter passes --name by-rule
 	git klineage export <held-out/<template>-by-rule>

@@ -64,10 +64,13 @@ test_expect_success 'so with a rejected step, whose id is made anew, and with fi
 	cd r-tried && exits 128 git klineage import ../tried 2>err && says "is not a regular file" err && test -z "$(git for-each-ref)"
 '
 
-test_expect_success 'docs/cuda-attention.md has the lineage as log prints it' '
-	git init -q attention && (cd attention && git klineage import "$KLINEAGE_TOP/skills/held-out/cuda-fmha" >/dev/null && git klineage log >../log) &&
-	sed -n "/^speed against/q; s/^./	&/; p" log | sed "s/[ 	]*$//; /^$/d" >want && sed -n "/^	/p" "$KLINEAGE_TOP/docs/cuda-attention.md" | sed "s/[ 	]*$//" >have &&
+# page <page> <lineage>: what the page indents is what log prints of the lineage
+page () {
+	git init -q "$2" && (cd "$2" && git klineage import "$KLINEAGE_TOP/skills/held-out/$2" >/dev/null && git klineage log >../log) &&
+	sed -n "/^speed against/q; s/^./	&/; p" log | sed "s/[ 	]*$//; /^$/d" >want && sed -n "/^	/p" "$KLINEAGE_TOP/docs/$1" | sed "s/[ 	]*$//" >have &&
 	test -s want && test_cmp want have
-'
+}
+test_expect_success 'docs/cuda-attention.md has the lineage as log prints it' 'page cuda-attention.md cuda-fmha'
+test_expect_success 'docs/cuda-convolution.md has the lineage as log prints it' 'page cuda-convolution.md cuda-conv2d'
 
 test_done
