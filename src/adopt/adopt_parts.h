@@ -61,7 +61,7 @@ void kl_adopt_gcc(struct kl_strvec *argv, const struct kl_adopting *adopting,
 		  const struct kl_options *options);
 /**
  * Run a compiler in the jail; `out` receives its stdout. Return KL_ENO if the compiler refused its
- * input; the message is the compiler's first error.
+ * input. The message is the compiler's first error.
  */
 int kl_adopt_run_gcc(struct kl_buf *out, const struct kl_adopting *adopting,
 		     const struct kl_strvec *argv, const char *what);

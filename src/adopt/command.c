@@ -206,8 +206,8 @@ struct make_log {
 };
 
 /*
- * Return the directory in a line such as "make[1]: Entering directory '/a/b'"; NULL: another line.
- * The caller frees.
+ * Return the directory in a line such as "make[1]: Entering directory '/a/b'"; NULL for another
+ * line. The caller frees.
  */
 static char *moved_to(const char *line, const char *word)
 {

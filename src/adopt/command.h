@@ -33,7 +33,8 @@ struct kl_commands {
 
 /**
  * Read a compile_commands.json that lies in the directory `dir`. Entries of another form are
- * counted in `skipped`. KL_EINVALID: the text is not a list in JSON, or has too many entries.
+ * counted in `skipped`. Return KL_EINVALID if the text is not a list in JSON, or has too many
+ * entries.
  */
 int kl_commands_json(struct kl_commands *out, const char *dir, const char *text, size_t len);
 /**

@@ -15,7 +15,7 @@
 
 /* --- choosing the command for a file ---------------------------------------------------------- */
 
-/* Set *out to the command for the kernel's file; NULL: there is none. */
+/* Set *out to the command for the kernel's file; NULL if there is none. */
 static int choose_command(const struct kl_command **out, struct kl_adopting *adopting)
 {
 	KL_AUTO(kl_freep) char *file = kl_fs_resolve(adopting->top, adopting->opts->file);
@@ -45,7 +45,10 @@ static int choose_command(const struct kl_command **out, struct kl_adopting *ado
 	return 0;
 }
 
-/* Choose among the commands that were read. KL_ENOTFOUND: they do not compile the kernel's file. */
+/*
+ * Choose among the commands that were read. Return KL_ENOTFOUND if they do not compile the kernel's
+ * file.
+ */
 static int try_commands(const struct kl_command **chosen, struct kl_adopting *adopting)
 {
 	int err;

@@ -23,7 +23,10 @@ struct kl_shell_line {
 	struct kl_strvec unknown;
 };
 
-/** Split a line. KL_EINVALID: a quote or a substitution does not end, or the line is too long. */
+/**
+ * Split a line. Return KL_EINVALID if a quote or a substitution does not end, or the line is too
+ * long.
+ */
 int kl_shell_split(struct kl_shell_line *out, const char *text, size_t len);
 void kl_shell_release(struct kl_shell_line *line);
 
