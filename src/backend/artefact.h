@@ -17,9 +17,9 @@ struct kl_artefact {
 	/* names of the kernels in the object that the host code can launch */
 	struct kl_strvec kernels;
 	struct kl_strvec notes; /* sentences about the artefact for the event's `notes` */
-	/* figures of each kernel, found without running it; NULL: there are none */
+	/* figures of each kernel, found without running it; NULL if there are none */
 	json_t *statics;
-	struct kl_launch *launch; /* the launch plan; NULL: the kernel needs none */
+	struct kl_launch *launch; /* the launch plan; NULL if the kernel needs none */
 };
 
 void kl_artefact_free(struct kl_artefact *artefact);

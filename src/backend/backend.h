@@ -98,7 +98,7 @@ struct kl_backend {
 	int (*limits)(struct kl_plan_facts *out, const char *platform);
 	/**
 	 * Retarget a kernel to another platform of this backend. Return KL_ENO if it cannot be
-	 * retargeted; the message says why.
+	 * retargeted. The message says why.
 	 */
 	int (*port)(struct kl_surface **out, const struct kl_surface *surface,
 		    const char *platform);
@@ -125,7 +125,7 @@ struct kl_backend {
 	int (*platform)(struct kl_platform *out, void *state, const struct kl_surface *surface);
 	/**
 	 * Find or build the tools and libraries that are needed to compile kernels. Return
-	 * KL_ECANNOT if one of them is missing; the message names it.
+	 * KL_ECANNOT if one of them is missing. The message names it.
 	 */
 	int (*prepare)(void *state, const struct kl_surface *surface);
 
@@ -188,7 +188,7 @@ int kl_backend_find(const struct kl_backend **out, const struct kl_backends *all
  */
 bool kl_backend_is_walled(const struct kl_backends *all, const char *platform, enum kl_tier tier);
 /**
- * Find the first backend that owns a platform. Return KL_EINVALID if none does; the message lists
+ * Find the first backend that owns a platform. Return KL_EINVALID if none does. The message lists
  * the known platforms.
  */
 int kl_backend_owner(const struct kl_backend **out, const struct kl_backends *all,

@@ -29,8 +29,9 @@ void kl_headers_init(struct kl_map *known);
 
 /**
  * Add the libraries `names` to `known`, except those that `known` already has. The settings are
- * read from `repo`; NULL: there are none. KL_ECANNOT: the setting of a library is missing (a hint
- * says how to set it), does not name a directory, or names a directory that is too large.
+ * read from `repo`; NULL if there are none. Return KL_ECANNOT if the setting of a library is
+ * missing (a hint says how to set it), does not name a directory, or names a directory that is too
+ * large.
  */
 int kl_headers_find(struct kl_map *known, struct kl_repo *repo, const struct kl_strvec *names);
 
@@ -42,9 +43,9 @@ void kl_headers_flags(struct kl_strvec *argv, const struct kl_map *known,
 		      const struct kl_strvec *names);
 
 /**
- * List the paths that a jail must let the compiler read: `toolkit` (NULL: none) and the directory
- * of each library in `names` (if `known` is NULL: none). The paths are borrowed; the list is
- * NULL-terminated.
+ * List the paths that a jail must let the compiler read: `toolkit` (NULL if there is none) and the
+ * directory of each library in `names` (if `known` is NULL: none). The paths are borrowed; the list
+ * is NULL-terminated.
  */
 #define KL_HEADERS_READABLE (KL_HEADERS_MAX + 2)
 void kl_headers_readable(const char *out[KL_HEADERS_READABLE], const char *toolkit,

@@ -25,8 +25,8 @@
 struct kl_digest *kl_objects_key(const char *what);
 
 /**
- * Copy the object with key `hex` to the file `path`. KL_ENOTFOUND (no message set): it is not
- * cached.
+ * Copy the object with key `hex` to the file `path`. Return KL_ENOTFOUND (no message set) if it is
+ * not cached.
  */
 int kl_objects_get(struct kl_repo *repo, const char hex[KL_DIGEST_HEX], const char *path);
 /**

@@ -14,7 +14,9 @@ enum kl_oracle { KL_ORACLE_TRUTH, KL_ORACLE_HONEST };
 /** Return "truth" or "honest", which is also the stem of the object's file name. */
 const char *kl_oracle_name(enum kl_oracle which);
 
-/** Check that the oracle has been written. KL_ECANNOT: it still contains KL_ORACLE_TODO. */
+/**
+ * Check that the oracle has been written. Return KL_ECANNOT if it still contains KL_ORACLE_TODO.
+ */
 int kl_oracle_filled(const struct kl_surface *surface);
 
 /*
@@ -25,7 +27,7 @@ struct kl_oracle_words {
 	const char *header; /* header that defines the macros of oracles: "kl_oracle.h" */
 	/* headers that the kernel includes instead, without ".h" ("math"); NULL-terminated */
 	const char *const *includes;
-	const char *kernel;       /* replaces KL_ORACLE; NULL: oracles have no such macro */
+	const char *kernel;       /* replaces KL_ORACLE; NULL if oracles have no such macro */
 	const char *float_suffix; /* suffix of the float functions of <math.h>: "f" or "" */
 	bool real_scalars;        /* scalars have the type of the tensors */
 };

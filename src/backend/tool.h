@@ -29,19 +29,19 @@ struct kl_tool {
 	const char *prefix;          /* removed from paths in the tool's messages: "src-kernel/" */
 	const char *const *readable; /* as in struct kl_jail_run */
 	const char *const *env;
-	int64_t limit_ms;    /* limit of processor time, unless `jail` has one; 0: 30 s */
-	int64_t file_mib;    /* limit of the size of a file; 0: 64 MiB */
+	int64_t limit_ms;    /* limit of processor time, unless `jail` has one; 0 for 30 s */
+	int64_t file_mib;    /* limit of the size of a file; 0 for 64 MiB */
 	const char **class_; /* set to "compile" when the tool refuses its input */
-	struct kl_buf *said; /* receives the tool's messages of the last run; NULL: not wanted */
+	struct kl_buf *said; /* receives the tool's messages of the last run; NULL if not wanted */
 	/* the tool's messages of all runs, cut at 16 KiB; the caller releases it */
 	struct kl_buf log;
 };
 
 /**
- * Run a tool. `out` receives its stdout; NULL: it is discarded. `what` describes the run in
- * messages. KL_ENO: the tool refused its input (the message is its first error as "file:line: ...")
- * or exceeded the gate's limit of processor time, memory or output. KL_ECANNOT: the tool is not
- * installed, or failed because of the machine (backend/tool_failure.h).
+ * Run a tool. `out` receives its stdout; NULL to discard it. `what` describes the run in messages.
+ * Return KL_ENO if the tool refused its input (the message is its first error as "file:line: ...")
+ * or exceeded the gate's limit of processor time, memory or output. Return KL_ECANNOT if the tool
+ * is not installed, or failed because of the machine (backend/tool_failure.h).
  */
 int kl_tool_run(struct kl_tool *tool, const struct kl_strvec *argv, struct kl_buf *out,
 		const char *what);

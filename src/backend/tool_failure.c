@@ -251,8 +251,8 @@ static bool has_memory(int64_t mib)
 }
 
 /*
- * Check whether the tool exceeded one of the gate's own limits. KL_ENO: it did; the message names
- * the limit.
+ * Check whether the tool exceeded one of the gate's own limits. Return KL_ENO if it did. The
+ * message names the limit.
  */
 static int check_limits(const struct kl_tool_failure *failure)
 {

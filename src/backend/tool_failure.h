@@ -26,9 +26,9 @@ struct kl_tool_failure {
 };
 
 /**
- * Classify a failed run and set the message; never returns 0. KL_ENO: the input is wrong (the
- * message is the first error as "file:line: ..."), or the tool exceeded a limit. KL_ECANNOT: the
- * machine is in trouble.
+ * Classify a failed run and set the message; never returns 0. Return KL_ENO if the input is wrong
+ * (the message is the first error as "file:line: ..."), or the tool exceeded a limit. Return
+ * KL_ECANNOT if the machine is in trouble.
  */
 int kl_tool_failure(const struct kl_tool_failure *failure);
 

@@ -32,18 +32,21 @@ struct kl_adapter {
 	const struct kl_contract *contract;
 };
 
-/** Check that an adapter (NULL: none) has been written. KL_ECANNOT: it contains KL_ADAPTER_TODO. */
+/**
+ * Check that an adapter (NULL if there is none) has been written. Return KL_ECANNOT if it contains
+ * KL_ADAPTER_TODO.
+ */
 int kl_adapter_filled(const struct kl_file *adapter);
 /** Return true if an object defines the global symbol `name`. */
 bool kl_adapter_has(const struct kl_object *object, const char *name);
 
 /**
- * Check the objects of a kernel and the timed half. KL_ENO: the message says why, and *class_ is the
- * class of the verdict.
+ * Check the objects of a kernel and the timed half. On KL_ENO, the message says why, and *class_ is
+ * the class of the verdict.
  */
 int kl_adapter_check(const char **class_, const struct kl_adapter *adapter);
 /**
- * Check the object of the untimed half; `code` is the object's machine code. KL_EINVALID: the
+ * Check the object of the untimed half; `code` is the object's machine code. On KL_EINVALID, the
  * message says what is wrong with the adapter.
  */
 int kl_adapter_check_untimed(const struct kl_object *object, const struct kl_code *code);

@@ -17,10 +17,14 @@
 struct kl_audit {
 	const struct kl_object *const *object;
 	size_t n;
-	const struct kl_symbol_index *defined; /* all symbols that the objects define; NULL: none */
-	/* sections and symbols that the entry reaches; NULL: all */
+	/* all symbols that the objects define; NULL if there is none */
+	const struct kl_symbol_index *defined;
+	/* sections and symbols that the entry reaches; NULL for all */
 	const struct kl_reached *reached;
-	/* further names that may be undefined, since the linker makes them traps; NULL: none */
+	/*
+	 * further names that may be undefined, since the linker makes them traps; NULL if there is
+	 * none
+	 */
 	const struct kl_strvec *traps;
 	bool openmp; /* functions of OpenMP may be undefined, since the worker has them */
 };
@@ -30,8 +34,8 @@ struct kl_audit {
  * data, and no constructors, IFUNC, TLS or executable stack. Each undefined symbol that the entry
  * reaches must be of an allowed kind (kl_symbol_kind), in `defined`, in `traps` or, with `openmp`,
  * a function of OpenMP (image/openmp_symbols.h). The object must not define a name of a library
- * function or of the gate; it may define `main` if the entry does not reach it. KL_ENO: the object
- * is refused; the message is the reason for a verdict of class "cheat".
+ * function or of the gate; it may define `main` if the entry does not reach it. Return KL_ENO if
+ * the object is refused. The message is the reason for a verdict of class "cheat".
  */
 int kl_audit_object(const struct kl_audit *audit, size_t k);
 

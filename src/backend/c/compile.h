@@ -31,7 +31,7 @@ struct kl_compile_tools {
 	struct kl_object *runtime; /* NULL until kl_compile_runtime() succeeds */
 };
 
-/** Find the libraries that kernels are linked with. KL_ECANNOT: some are not installed. */
+/** Find the libraries that kernels are linked with. Return KL_ECANNOT if some are not installed. */
 int kl_compile_tools_open(struct kl_compile_tools *out, const struct kl_jail *jail,
 			  const struct kl_platform *platform);
 void kl_compile_tools_release(struct kl_compile_tools *tools);
@@ -47,20 +47,20 @@ char *kl_compile_runtime_path(const struct kl_platform *platform);
 int kl_compile_digest_runtime(struct kl_digest *digest);
 
 /**
- * Compile and audit a surface. The caller frees the artefact. KL_ENO with `*class_` "compile": the
- * surface does not compile, and the message is the first error. KL_ENO with `*class_` "cheat": the
- * audit refuses the surface (for a constructor, IFUNC, undeclared or reserved symbol, system call,
- * TLS or user-defined section, among others), and the message names the reason. KL_ECANNOT: there
- * is no compiler, or the machine is in trouble.
+ * Compile and audit a surface. The caller frees the artefact. Return KL_ENO with `*class_`
+ * "compile" if the surface does not compile, and the message is the first error. Return KL_ENO with
+ * `*class_` "cheat" if the audit refuses the surface (for a constructor, IFUNC, undeclared or
+ * reserved symbol, system call, TLS or user-defined section, among others), and the message names
+ * the reason. Return KL_ECANNOT if there is no compiler, or the machine is in trouble.
  */
 int kl_compile_surface(struct kl_artefact **out, const char **class_,
 		       const struct kl_compile_tools *tools, const struct kl_surface *surface,
 		       const char *dir);
 
 /**
- * Compile an oracle in one arithmetic to `dir`/truth.image or `dir`/honest.image. KL_ECANNOT: the
- * oracle is not written yet (kl_oracle_filled); KL_EINVALID: it does not compile, or the audit
- * refuses it.
+ * Compile an oracle in one arithmetic to `dir`/truth.image or `dir`/honest.image. Return KL_ECANNOT
+ * if the oracle is not written yet (kl_oracle_filled), or KL_EINVALID if it does not compile, or
+ * the audit refuses it.
  */
 int kl_compile_oracle(const struct kl_compile_tools *tools, const struct kl_surface *surface,
 		      enum kl_oracle which, const char *dir);

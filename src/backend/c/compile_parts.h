@@ -27,7 +27,7 @@ struct kl_build {
 		*contract; /* how a kernel is built; NULL if an oracle or the runtime is built */
 	/*
 	 * the gate's flags for an oracle or the untimed half of an adapter, before fixed_flags;
-	 * NULL: the sources are a kernel
+	 * NULL if the sources are a kernel
 	 */
 	const char *const *extra;
 	bool cxx;     /* the kernel is in C++ */

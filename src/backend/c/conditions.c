@@ -122,7 +122,9 @@ static bool has_word(const char *text, size_t len, const char *word)
 	return false;
 }
 
-/* Find a macro that can explain the difference, for the message; NULL: the sources mention none. */
+/*
+ * Find a macro that can explain the difference, for the message; NULL if the sources mention none.
+ */
 static const char *find_macro(const struct kl_conditions *conditions)
 {
 	static const char *const macros[] = { "__FILE__",     "__BASE_FILE__", "__DATE__",

@@ -23,7 +23,7 @@ struct kl_conditions {
 	const struct kl_file *file; /* all sources */
 	size_t nfile;
 	/*
-	 * names of the functions that are called, NULL-terminated; NULL: everything counts as
+	 * names of the functions that are called, NULL-terminated; NULL to count everything as
 	 * reached
 	 */
 	const char *const *entries;
@@ -34,8 +34,8 @@ struct kl_conditions {
 };
 
 /**
- * Check all sources that are compiled. Thread-safe. KL_ENO: a source depends on the directory
- * or the date, or cannot be preprocessed; KL_ECANNOT: the machine is in trouble.
+ * Check all sources that are compiled. Thread-safe. Return KL_ENO if a source depends on the
+ * directory or the date, or cannot be preprocessed. Return KL_ECANNOT if the machine is in trouble.
  */
 int kl_conditions_check(const struct kl_conditions *conditions);
 

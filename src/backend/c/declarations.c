@@ -428,7 +428,7 @@ static void reach_declaration(struct form *form, size_t index)
 
 /* --- lines of the preprocessor ---------------------------------------------------------------------- */
 
-/* Return the next line that begins with '#', after blanks; NULL: there is none. */
+/* Return the next line that begins with '#', after blanks; NULL if there is none. */
 static const char *next_directive(const char *at, size_t *len)
 {
 	while (at && *at) {
@@ -512,7 +512,7 @@ struct place {
 
 /*
  * Advance to the directive at `text`. Return how many tokens of its declaration are before the
- * directive; 0: the declaration does not count as reached.
+ * directive; 0 if the declaration does not count as reached.
  */
 static size_t advance(struct place *place, const struct form *form, const char *text)
 {

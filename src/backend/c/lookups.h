@@ -22,7 +22,7 @@
 struct kl_lookups_rules {
 	const char *sources; /* relative folder of the sources: "src-kernel" */
 	const char *objects; /* relative folder of the objects */
-	/* relative folder of the gate's own headers; NULL: they are not allowed */
+	/* relative folder of the gate's own headers; NULL if they are not allowed */
 	const char *gate;
 };
 
@@ -39,9 +39,9 @@ int kl_lookups_recipe(struct kl_digest *digest);
  */
 void kl_lookups_watch(struct kl_strvec *argv, const char *folder);
 /**
- * Check the record `dir`/`folder`/lookups. KL_ENO: a source looked for a file that the rules do not
- * allow; the message names the first. KL_ECANNOT: the record is damaged or incomplete, so lookups
- * could be missing.
+ * Check the record `dir`/`folder`/lookups. Return KL_ENO if a source looked for a file that the
+ * rules do not allow. The message names the first. Return KL_ECANNOT if the record is damaged or
+ * incomplete, so lookups could be missing.
  */
 int kl_lookups_check(const char *dir, const char *folder, const struct kl_lookups_rules *rules);
 /** Check the bytes of a record as kl_lookups_check() does. */

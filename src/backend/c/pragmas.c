@@ -10,7 +10,7 @@ static const char *skip_blanks(const char *at, const char *end)
 	return at;
 }
 
-/* Skip blanks and a word; NULL: another word comes next. */
+/* Skip blanks and a word; NULL if another word comes next. */
 static const char *skip_word(const char *at, const char *end, const char *word)
 {
 	size_t n = strlen(word);

@@ -9,9 +9,9 @@
  */
 
 /**
- * Return a note for the event about ignored pragmas of a surface; NULL: there are none. The author
- * of a file with pragmas of OpenMP expects threads, but a kernel has threads only if the contract
- * has `threads`.
+ * Return a note for the event about ignored pragmas of a surface; NULL if there are none. The
+ * author of a file with pragmas of OpenMP expects threads, but a kernel has threads only if the
+ * contract has `threads`.
  */
 const char *kl_pragmas_ignored(const struct kl_surface *surface);
 

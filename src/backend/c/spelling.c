@@ -15,7 +15,7 @@ static bool is_pair(const char *at, const char *const *pairs)
 	return false;
 }
 
-/* Skip a line of the preprocessor; NULL: a compiler could see its end elsewhere. */
+/* Skip a line of the preprocessor; NULL if a compiler could see its end elsewhere. */
 static const char *skip_line(const char *at)
 {
 	static const char *const pairs[] = { "/*", "//", "R\"", "%:", "??", NULL };
@@ -26,7 +26,7 @@ static const char *skip_line(const char *at)
 	return at;
 }
 
-/* Skip a string or a character; NULL: it does not end in its line. */
+/* Skip a string or a character; NULL if it does not end in its line. */
 static const char *skip_string(const char *at)
 {
 	char quote = *at++;
@@ -41,7 +41,7 @@ static const char *skip_string(const char *at)
 }
 
 /*
- * Skip a word or a number; NULL: it is _Pragma, or a quote continues it (raw string, digit
+ * Skip a word or a number; NULL if it is _Pragma, or a quote continues it (raw string, digit
  * separator).
  */
 static const char *skip_word(const char *at)
@@ -76,7 +76,7 @@ static bool match_bracket(struct kl_buf *open, char ch)
 	return true;
 }
 
-/* Skip a token; NULL: a compiler may read other tokens here than the lexer. */
+/* Skip a token; NULL if a compiler may read other tokens here than the lexer. */
 static const char *skip_token(struct kl_buf *open, const char *at)
 {
 	static const char *const pairs[] = { "/*", "//", "<%", "%>", "<:", ":>", "%:", "??", NULL };

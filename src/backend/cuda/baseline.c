@@ -11,7 +11,7 @@
 static const char *const families[] = { "cub", "chunked" };
 
 /*
- * Return the family of a baseline, such as "cub" for "cub.topk"; NULL: its source is not shipped
+ * Return the family of a baseline, such as "cub" for "cub.topk"; NULL if its source is not shipped
  * with this program.
  */
 static const char *family_of(const char *name)

@@ -15,8 +15,9 @@
 
 /**
  * Compile the contract's baseline for `arch` in the private directory `dir`, which this function
- * creates. The caller frees the artefact. KL_ENOTFOUND (no message set): its source is not shipped;
- * KL_ECANNOT: it cannot be compiled here, or does not match the contract's tensors and dims.
+ * creates. The caller frees the artefact. Return KL_ENOTFOUND (no message set) if its source is not
+ * shipped, or KL_ECANNOT if it cannot be compiled here, or does not match the contract's tensors
+ * and dims.
  */
 int kl_baseline_cuda(struct kl_artefact **out, const struct kl_jail *jail,
 		     const struct kl_nvcc *nvcc, const struct kl_surface *surface, const char *arch,

@@ -26,12 +26,13 @@ struct build {
 	const struct kl_file *file;
 	size_t nfile;
 	const struct kl_launch *launch;
-	struct kl_plan *named; /* the plan that receives symbols; NULL: an oracle is built */
-	const struct kl_contract *contract; /* how the source is built; NULL: an oracle */
+	struct kl_plan *named; /* the plan that receives symbols; NULL if an oracle is built */
+	const struct kl_contract *contract; /* how the source is built; NULL for an oracle */
 	bool stubs;                         /* a source includes headers of PyTorch */
-	const char *const *extra;           /* the gate's flags for an oracle; NULL: none */
+	/* the gate's flags for an oracle; NULL if there is none */
+	const char *const *extra;
 	const char **class_;
-	const struct kl_map *known; /* header libraries found so far; NULL: none */
+	const struct kl_map *known; /* header libraries found so far; NULL if there is none */
 	const struct kl_strvec *headers;
 	const char *readable[KL_HEADERS_READABLE];
 	struct kl_tool tool;

@@ -33,12 +33,12 @@ struct kl_cubin_kernel {
 	/* bytes of static shared memory per block, without those that the system reserves */
 	int64_t smem;
 	int64_t barriers;
-	/* maximum number of threads per block (__launch_bounds__); 0: not set */
+	/* maximum number of threads per block (__launch_bounds__); 0 if not set */
 	int64_t max_threads;
-	int64_t req_threads[3]; /* required dimensions of a block; 0: not set */
-	/* blocks per cluster along each axis (__cluster_dims__); 0: not set */
+	int64_t req_threads[3]; /* required dimensions of a block; 0 if not set */
+	/* blocks per cluster along each axis (__cluster_dims__); 0 if not set */
 	int64_t cluster[3];
-	/* maximum number of blocks per cluster (__launch_bounds__); 0: not set */
+	/* maximum number of blocks per cluster (__launch_bounds__); 0 if not set */
 	int64_t max_cluster;
 };
 
@@ -46,12 +46,13 @@ struct kl_cubin_section {
 	char *name;
 	uint32_t type;
 	uint64_t flags, size;
-	const unsigned char *data; /* points into kl_cubin.bytes; NULL: the section has no bytes */
+	/* points into kl_cubin.bytes; NULL if the section has no bytes */
+	const unsigned char *data;
 };
 
 struct kl_cubin_symbol {
 	char *name;
-	int sec; /* index of the section; 0: undefined; -1: in no section */
+	int sec; /* index of the section; 0 if undefined; -1 if it is in no section */
 	uint64_t value, size;
 	unsigned char type, bind, other;
 };
@@ -71,8 +72,8 @@ struct kl_cubin {
 };
 
 /**
- * Read a cubin. KL_ENO: ptxas does not write such a file; the message says why. KL_EIO: the file
- * cannot be read.
+ * Read a cubin. Return KL_ENO if ptxas does not write such a file. The message says why. Return
+ * KL_EIO if the file cannot be read.
  */
 int kl_cubin_read(struct kl_cubin **out, const char *path);
 /** Read a cubin from a copy of `data`. Errors are those of kl_cubin_read(). */
@@ -80,7 +81,7 @@ int kl_cubin_parse(struct kl_cubin **out, const void *data, size_t len);
 void kl_cubin_free(struct kl_cubin *cubin);
 KL_DEFINE_CLEANUP(struct kl_cubin *, kl_cubin_free)
 
-/** Find a kernel or a section by its name; NULL: there is none. */
+/** Find a kernel or a section by its name; NULL if there is none. */
 const struct kl_cubin_kernel *kl_cubin_kernel(const struct kl_cubin *cubin, const char *name);
 const struct kl_cubin_section *kl_cubin_section(const struct kl_cubin *cubin, const char *name);
 

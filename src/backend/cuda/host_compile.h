@@ -24,8 +24,9 @@
 
 /**
  * Compile a surface to `dir`/kernel.image and audit it. The caller frees the artefact; its member
- * `kernels` has the names of the kernels in the object. KL_ENO: the surface is refused; `*class_`
- * is "compile" or "cheat". KL_ECANNOT: a tool is not installed, or the machine is in trouble.
+ * `kernels` has the names of the kernels in the object. Return KL_ENO if the surface is refused;
+ * `*class_` is "compile" or "cheat". Return KL_ECANNOT if a tool is not installed, or the machine
+ * is in trouble.
  */
 int kl_compile_host(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,
 		    const struct kl_nvcc *nvcc, const struct kl_map *headers,

@@ -98,8 +98,8 @@ static int read_symbols(struct symbols *out, const struct kl_cubin *cubin,
 
 /*
  * Return the full name of the kernel for which variable `number` was declared. It is a part of the
- * variable's name, "kl_kernel_name<0, &(void tile<8>(float*))>". NULL: the variable has another
- * number. The caller frees the name.
+ * variable's name, "kl_kernel_name<0, &(void tile<8>(float*))>". Return NULL if the variable has
+ * another number. The caller frees the name.
  */
 static char *declared_name(const char *variable, size_t number)
 {

@@ -35,8 +35,9 @@ char *kl_kernel_names_explain(const char *message, const struct kl_strvec *names
 
 /**
  * Append to `out` the symbol of the kernel that each name means. The symbol is the name itself if
- * the cubin has a kernel with that symbol, or if it has no kernel that the name can mean. KL_ENO: a
- * name can mean several kernels of the cubin. KL_ECANNOT: c++filt is not installed.
+ * the cubin has a kernel with that symbol, or if it has no kernel that the name can mean. Return
+ * KL_ENO if a name can mean several kernels of the cubin. Return KL_ECANNOT if c++filt is not
+ * installed.
  */
 int kl_kernel_names_find(struct kl_strvec *out, const struct kl_cubin *cubin,
 			 const struct kl_strvec *names, const struct kl_jail *jail,

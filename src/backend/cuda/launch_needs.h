@@ -19,7 +19,7 @@ struct kl_cuda_launch {
 	size_t point; /* index of the point, for kl_contract_point() */
 	size_t narg;
 	int64_t size[KL_PLAN_MAX_ARGS]; /* bytes of each argument that the plan passes */
-	/* threads per block; blocks per grid; blocks per cluster, 0: no clusters */
+	/* threads per block; blocks per grid; blocks per cluster, 0 if there are no clusters */
 	int64_t threads, blocks, cluster;
 	/* blocks of the grid, and of a cluster, along each axis */
 	uint32_t grid[3], extent[3];
@@ -42,8 +42,8 @@ struct kl_cuda_wish {
 };
 
 /**
- * Compute the requirements of a launch plan, which must have been read for this contract.
- * KL_EINVALID, KL_ECANNOT: the plan cannot be resolved at a point; the message says why.
+ * Compute the requirements of a launch plan, which must have been read for this contract. Return
+ * KL_EINVALID or KL_ECANNOT if the plan cannot be resolved at a point. The message says why.
  */
 int kl_cuda_wish_make(struct kl_cuda_wish *out, const struct kl_launch *launch,
 		      const struct kl_contract *contract);

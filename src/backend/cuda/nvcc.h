@@ -16,7 +16,7 @@
  */
 struct kl_nvcc {
 	char *nvcc; /* absolute path of nvcc, without symlinks */
-	/* path of nvdisasm; NULL: not installed, so facts are read from PTX alone */
+	/* path of nvdisasm; NULL if not installed, so facts are read from PTX alone */
 	char *disasm;
 	char *root;              /* directory of the toolkit, which contains bin/ */
 	const char *readable[2]; /* for `readable` of struct kl_jail_run */
@@ -24,8 +24,8 @@ struct kl_nvcc {
 };
 
 /**
- * Find the toolkit. `setting`: absolute path of nvcc or of the toolkit; NULL: search for it.
- * KL_ECANNOT: there is no usable toolkit; if none was found, a hint says what to install.
+ * Find the toolkit. `setting`: absolute path of nvcc or of the toolkit; NULL to search for it.
+ * Return KL_ECANNOT if there is no usable toolkit; if none was found, a hint says what to install.
  */
 int kl_nvcc_find(struct kl_nvcc *out, const char *setting);
 void kl_nvcc_release(struct kl_nvcc *nvcc);

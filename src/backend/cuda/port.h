@@ -10,7 +10,8 @@
 
 /**
  * Copy the surface with the architecture in its launch plans replaced by that of `platform`, such
- * as "cuda/sm_80". The caller frees *out. KL_ENO: the kernel's plan does not name an architecture.
+ * as "cuda/sm_80". The caller frees *out. Return KL_ENO if the kernel's plan does not name an
+ * architecture.
  */
 int kl_cuda_port(struct kl_surface **out, const struct kl_surface *surface, const char *platform);
 

@@ -70,19 +70,19 @@ int kl_ptx_parse(struct kl_ptx *out, const char *text, size_t len);
 void kl_ptx_release(struct kl_ptx *ptx);
 
 /**
- * Mark the functions and variables that the named kernels reach. KL_ENO: the PTX does not define a
- * kernel with one of these names.
+ * Mark the functions and variables that the named kernels reach. Return KL_ENO if the PTX does not
+ * define a kernel with one of these names.
  */
 int kl_ptx_reach(struct kl_ptx *ptx, const char *const *kernel, size_t n);
 
-/** Find a function or a variable by its name; NULL: there is none. */
+/** Find a function or a variable by its name; NULL if there is none. */
 const struct kl_ptx_fn *kl_ptx_function(const struct kl_ptx *ptx, const char *name);
 const struct kl_ptx_var *kl_ptx_variable(const struct kl_ptx *ptx, const char *name);
 
 /**
- * Return the source line, such as "a.cu:12", from which line `line` of the PTX was made. NULL: it
- * is not known, for example because the PTX has no line information (-lineinfo). The caller frees
- * it.
+ * Return the source line, such as "a.cu:12", from which line `line` of the PTX was made. Return
+ * NULL if it is not known, for example because the PTX has no line information (-lineinfo). The
+ * caller frees it.
  */
 char *kl_ptx_source_line(const char *text, size_t line);
 

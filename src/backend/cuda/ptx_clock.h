@@ -19,8 +19,8 @@
 
 /**
  * Check that `fn` uses clocks only to bound waits. The PTX text that `fn` points into must not have
- * been freed. If `fn` reads no clock, return 0. KL_ENO: another instruction depends on a clock; the
- * message names it.
+ * been freed. If `fn` reads no clock, return 0. Return KL_ENO if another instruction depends on a
+ * clock. The message names it.
  */
 int kl_ptx_clock(const struct kl_ptx_fn *fn);
 

@@ -27,7 +27,7 @@ struct kl_ptx_insn {
 	 */
 	uint32_t *reg;
 	size_t nreg, nout, alloc;
-	char *clock; /* clock that it reads, such as "%clock64"; NULL: none */
+	char *clock; /* clock that it reads, such as "%clock64"; NULL if there is none */
 	/* bra: possible names of its target (label_names() in ptx_flow.c); else NULL */
 	char *label;
 	size_t block;
@@ -55,8 +55,8 @@ struct kl_ptx_flow {
 /** Return true if `name` is a clock register. */
 bool kl_ptx_is_clock(const char *name);
 /**
- * Read the body of a function. The PTX text that `fn` points into must not have been freed. KL_ENO:
- * no compiler writes such a body, or the body is too large.
+ * Read the body of a function. The PTX text that `fn` points into must not have been freed. Return
+ * KL_ENO if no compiler writes such a body, or the body is too large.
  */
 int kl_ptx_flow_read(struct kl_ptx_flow *flow, const struct kl_ptx_fn *fn);
 void kl_ptx_flow_release(struct kl_ptx_flow *flow);

@@ -31,12 +31,12 @@ struct kl_sass {
 };
 
 /**
- * Disassemble the file `cubin`, whose path is relative to `dir`. KL_ECANNOT: nvdisasm is not
- * installed, or the machine is in trouble.
+ * Disassemble the file `cubin`, whose path is relative to `dir`. Return KL_ECANNOT if nvdisasm is
+ * not installed, or the machine is in trouble.
  */
 int kl_sass_read(struct kl_sass *out, const struct kl_jail *jail, const struct kl_nvcc *nvcc,
 		 const char *dir, const char *cubin);
-/** Parse the output of `nvdisasm -c`. KL_ENO: it contains no code. */
+/** Parse the output of `nvdisasm -c`. Return KL_ENO if it contains no code. */
 int kl_sass_parse(struct kl_sass *out, const char *text, size_t len);
 void kl_sass_release(struct kl_sass *sass);
 const struct kl_sass_fn *kl_sass_function(const struct kl_sass *sass, const char *name);

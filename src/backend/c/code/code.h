@@ -95,7 +95,7 @@ int kl_code_audit(const struct kl_code *code, const struct kl_reached *reached);
 
 /**
  * Check that the level of the platform (`march`: "x86-64", "x86-64-v2" ...) has all instruction
- * sets that the code uses. Call kl_code_live() first. Return KL_ENO if the level lacks one; the
+ * sets that the code uses. Call kl_code_live() first. Return KL_ENO if the level lacks one. The
  * message names the function and the instruction set.
  */
 int kl_code_check_level(const struct kl_code *code, const char *march);

@@ -65,7 +65,7 @@ static void close_body(struct body *body)
 				body->reach[reg] |= body->reach[via];
 }
 
-/* Return the registers of the chain that contains the register; 0: it is in no chain. */
+/* Return the registers of the chain that contains the register; 0 if it is in no chain. */
 static uint64_t chain_of(const struct body *body, size_t reg)
 {
 	uint64_t chain = 0;

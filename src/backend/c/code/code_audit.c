@@ -7,8 +7,8 @@
 #include "base/error.h"
 
 /*
- * Decode an instruction with Zydis and return its length; 0: it is unknown. objdump shows fwait and
- * the x87 instruction after it as one instruction ("fstcw"), so both are decoded.
+ * Decode an instruction with Zydis and return its length; 0 if it is unknown. objdump shows fwait
+ * and the x87 instruction after it as one instruction ("fstcw"), so both are decoded.
  */
 static unsigned decode_all(struct kl_isa_insn *out, const unsigned char *bytes, size_t n)
 {

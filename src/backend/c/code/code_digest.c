@@ -25,7 +25,7 @@ struct piece {
 struct hasher {
 	const struct kl_code *code;
 	struct kl_digest *digest;
-	size_t *func_no; /* number of each function, from 1; 0: not referenced yet */
+	size_t *func_no; /* number of each function, from 1; 0 if not referenced yet */
 	size_t nfunc_no;
 	size_t *insn_no; /* number of each instruction in its function, not counting padding */
 	struct piece *piece;

@@ -32,7 +32,10 @@ static bool find_flow(struct kl_isa_flow *flow, const struct kl_code *code, size
 	return bytes && kl_isa_flow(flow, bytes, n);
 }
 
-/* Return the vector register that the first operand names, as a bit of kl_isa_flow; 0: none. */
+/*
+ * Return the vector register that the first operand names, as a bit of kl_isa_flow; 0 if there is
+ * none.
+ */
 static uint64_t first_register(const struct kl_insn *insn)
 {
 	const char *args = insn->args;

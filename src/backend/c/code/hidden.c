@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Return the mnemonic of the instruction 0f 01 `modrm`; NULL: it is not among the instructions that
- * this file searches for.
+ * Return the mnemonic of the instruction 0f 01 `modrm`; NULL if it is not among the instructions
+ * that this file searches for.
  */
 static const char *group_01(unsigned char modrm)
 {
@@ -36,8 +36,9 @@ static const char *group_01(unsigned char modrm)
 }
 
 /*
- * Return the mnemonic of the instruction 0f ae `modrm`; NULL: it is not among the instructions that
- * this file searches for. `prefix`: the last prefix before the opcode that is not REX; 0: none.
+ * Return the mnemonic of the instruction 0f ae `modrm`; NULL if it is not among the instructions
+ * that this file searches for. `prefix`: the last prefix before the opcode that is not REX; 0 if
+ * there is none.
  */
 static const char *group_ae(unsigned char modrm, unsigned char prefix)
 {
@@ -66,7 +67,8 @@ static const char *group_c7(unsigned char modrm, unsigned char prefix)
 }
 
 /*
- * Return the prefix before the opcode at offset `at`, skipping a REX prefix between them; 0: none.
+ * Return the prefix before the opcode at offset `at`, skipping a REX prefix between them; 0 if
+ * there is none.
  */
 static unsigned char prefix_of(const unsigned char *text, size_t at)
 {

@@ -18,7 +18,7 @@
 
 /**
  * Find the first of these instructions at or after offset `*at`, set `*at` to its offset and return
- * its mnemonic; NULL: there is none. Instructions that a disassembly shows are also found.
+ * its mnemonic; NULL if there is none. Instructions that a disassembly shows are also found.
  */
 const char *kl_hidden_find(size_t *at, const unsigned char *text, size_t n);
 

@@ -154,7 +154,7 @@ bool kl_isa_decode(struct kl_isa_insn *out, const unsigned char *bytes, size_t n
 
 /* ---- registers ---- */
 
-/* Return the bit of a register in kl_isa_flow; 0: none. */
+/* Return the bit of a register in kl_isa_flow; 0 if there is none. */
 static uint64_t register_bit(ZydisRegister reg)
 {
 	ZydisRegisterClass class;

@@ -24,7 +24,7 @@ struct kl_isa_insn {
 	const char *name; /* mnemonic: "vaddps" */
 	const char *set;  /* instruction set: "AVX2" */
 	int level;        /* lowest level that has the set; KL_ISA_NO_LEVEL: no level has it */
-	/* why a kernel must not use it: "calls the system"; NULL: a kernel may use it */
+	/* why a kernel must not use it: "calls the system"; NULL if a kernel may use it */
 	const char *harm;
 };
 
@@ -42,7 +42,7 @@ struct kl_isa_flow {
 	bool clears;
 };
 
-/** Return the level of a name: 1 for "x86-64" to 4 for "x86-64-v4"; 0: the name is unknown. */
+/** Return the level of a name: 1 for "x86-64" to 4 for "x86-64-v4"; 0 if the name is unknown. */
 int kl_isa_level(const char *march);
 /** Decode the instruction at the start of `bytes`. Return false if it is unknown or incomplete. */
 bool kl_isa_decode(struct kl_isa_insn *out, const unsigned char *bytes, size_t n);

@@ -23,7 +23,7 @@ struct entry {
 
 struct kl_archive {
 	char *path;
-	unsigned char *bytes; /* NULL: not mapped */
+	unsigned char *bytes; /* NULL if not mapped */
 	size_t len;
 	struct entry *entry; /* sorted by symbol */
 	size_t n;

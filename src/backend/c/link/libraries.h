@@ -20,7 +20,7 @@ struct kl_libraries {
 };
 
 /**
- * Find and open the libraries that gcc uses on this machine. KL_ECANNOT: a library is not
+ * Find and open the libraries that gcc uses on this machine. Return KL_ECANNOT if a library is not
  * installed.
  */
 int kl_libraries_open(struct kl_libraries **out);
@@ -28,8 +28,8 @@ void kl_libraries_free(struct kl_libraries *libraries);
 KL_DEFINE_CLEANUP(struct kl_libraries *, kl_libraries_free)
 
 /**
- * Read the member that defines a symbol. The caller frees the object. KL_ENOTFOUND (no message
- * set): no member does.
+ * Read the member that defines a symbol. The caller frees the object. Return KL_ENOTFOUND (no
+ * message set) if no member does.
  */
 int kl_libraries_find(struct kl_object **out, const struct kl_libraries *libraries,
 		      const char *symbol);

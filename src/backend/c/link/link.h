@@ -31,10 +31,13 @@ struct kl_link {
 	const char *entry; /* name of the entry, which an object must define */
 	/*
 	 * names of two variables (arena, dims) and a function (start) whose offsets are stored in
-	 * the image; NULL: none
+	 * the image; NULL if there is none
 	 */
 	const char *arena, *dims, *start;
-	/* names of the functions of an adapter, indexed by KL_IMAGE_PREPARE ...; NULL: none */
+	/*
+	 * names of the functions of an adapter, indexed by KL_IMAGE_PREPARE ...; NULL if there is
+	 * none
+	 */
 	const char *adapter[KL_IMAGE_ADAPTER];
 	bool whole; /* keep all sections of the objects, even if the entry does not reach them */
 	/*
@@ -42,30 +45,32 @@ struct kl_link {
 	 */
 	bool frames;
 	/*
-	 * return true if the image may import this name from the process; NULL: it imports nothing
+	 * return true if the image may import this name from the process; NULL if it imports
+	 * nothing
 	 */
 	bool (*may_import)(const char *name);
 	/*
 	 * functions `f` whose calls are redirected to __wrap_f of the runtime; NULL-terminated;
-	 * NULL: none
+	 * NULL if there is none
 	 */
 	const char *const *wrap;
 	/*
-	 * functions and streams that the kernel uses when it reports an error (NULL: none): unless
-	 * an object defines the name, a function is replaced by kl_rt_trap of the runtime, a stream
-	 * by kl_rt_stream
+	 * functions and streams that the kernel uses when it reports an error (NULL if there is
+	 * none): unless an object defines the name, a function is replaced by kl_rt_trap of the
+	 * runtime, a stream by kl_rt_stream
 	 */
 	const struct kl_strvec *traps;
 	/*
-	 * moves functions and segments apart, so that the distances between them change; 0: no gaps
+	 * moves functions and segments apart, so that the distances between them change; 0 if there
+	 * are no gaps
 	 */
 	unsigned shift;
 };
 
 /**
- * Link the objects and append the image to `out`. KL_ENO: the objects cannot be linked with each
- * other, or need something that an image cannot have; the message says what. KL_ECANNOT: the
- * system's libraries cannot be linked.
+ * Link the objects and append the image to `out`. Return KL_ENO if the objects cannot be linked
+ * with each other, or need something that an image cannot have. The message says what. Return
+ * KL_ECANNOT if the system's libraries cannot be linked.
  */
 int kl_link(struct kl_buf *out, const struct kl_link *link);
 

@@ -48,8 +48,9 @@ struct kl_link_object {
 	bool own;               /* an object of the kernel, not of the runtime or a library */
 	struct kl_link_section *sec;
 	struct kl_link_target *target; /* target of each symbol */
-	uint32_t *word, *stub;         /* number of each symbol's word and stub, from 1; 0: none */
-	uint64_t *common;              /* offset of each COMMON symbol in the image */
+	/* number of each symbol's word and stub, from 1; 0 if there is none */
+	uint32_t *word, *stub;
+	uint64_t *common; /* offset of each COMMON symbol in the image */
 };
 
 /*
@@ -104,7 +105,7 @@ int kl_link_failed(const struct kl_linker *linker, size_t obj, const char *fmt, 
 int kl_link_mark(struct kl_linker *linker, size_t obj, size_t sec);
 /**
  * Add an object. No section of it is live yet. `mine`: the same object if the linker must free it;
- * NULL: the object is borrowed. `own`: the object belongs to the kernel.
+ * NULL if the object is borrowed. `own`: the object belongs to the kernel.
  */
 void kl_link_add(struct kl_linker *linker, const struct kl_object *object, struct kl_object *mine,
 		 bool own);

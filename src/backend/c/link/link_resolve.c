@@ -37,7 +37,7 @@ bool kl_link_find_known(size_t *obj, size_t *sym, const struct kl_linker *linker
 	return true;
 }
 
-/* Add the member of a library that defines a name. KL_ENOTFOUND: no member does. */
+/* Add the member of a library that defines a name. Return KL_ENOTFOUND if no member does. */
 static int find_member(size_t *obj, size_t *sym, struct kl_linker *linker, const char *name)
 {
 	struct kl_object *member = NULL;

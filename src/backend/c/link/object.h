@@ -30,7 +30,8 @@ struct kl_osec {
 	char *name;
 	uint32_t type; /* SHT_* */
 	uint64_t flags, size, entsize, align;
-	const unsigned char *data; /* points into kl_object.bytes; NULL: no bytes (bss) */
+	/* points into kl_object.bytes; NULL if there are no bytes (bss) */
+	const unsigned char *data;
 };
 
 struct kl_osym {
@@ -62,9 +63,9 @@ struct kl_object {
 };
 
 /**
- * Read an object. KL_ENO: the file exceeds a limit, or a name in it is not plain; the message says
- * what is wrong. No compiler makes such a file from an ordinary kernel. KL_EIO: the file cannot be
- * read or is not a valid ELF file for x86-64.
+ * Read an object. Return KL_ENO if the file exceeds a limit, or a name in it is not plain. The
+ * message says what is wrong. No compiler makes such a file from an ordinary kernel. Return KL_EIO
+ * if the file cannot be read or is not a valid ELF file for x86-64.
  */
 int kl_object_read(struct kl_object **out, const char *path);
 /** Read an object from memory, which is copied; `name` replaces the path in messages. */

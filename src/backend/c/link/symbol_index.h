@@ -26,10 +26,10 @@ void kl_symbol_index_build(struct kl_symbol_index *out, const struct kl_object *
 			   size_t n);
 void kl_symbol_index_release(struct kl_symbol_index *index);
 
-/** Find the definition of a name; NULL: no object defines it. */
+/** Find the definition of a name; NULL if no object defines it. */
 const struct kl_symbol_entry *kl_symbol_index_find(const struct kl_symbol_index *index,
 						   const char *name);
-/** Return a name that has two strong definitions; NULL: there is no such name. */
+/** Return a name that has two strong definitions; NULL if there is no such name. */
 const char *kl_symbol_index_clash(const struct kl_symbol_index *index);
 
 #endif

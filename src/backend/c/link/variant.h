@@ -16,7 +16,8 @@
 
 /**
  * Find the form of an IFUNC for a level. `sym` is the index of the IFUNC in the object's symbols;
- * *out is set to the index of the form. KL_ECANNOT: the object has no known form for this level.
+ * *out is set to the index of the form. Return KL_ECANNOT if the object has no known form for this
+ * level.
  */
 int kl_variant_choose(size_t *out, const struct kl_object *object, size_t sym, int level);
 
