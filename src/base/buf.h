@@ -16,7 +16,7 @@
 struct kl_buf {
 	char *ptr; /* never NULL: an empty buffer points at a shared "" */
 	size_t len;
-	size_t alloc; /* bytes allocated at `ptr`; 0: `ptr` is the shared "" */
+	size_t alloc; /* bytes allocated at `ptr`; 0 if `ptr` is the shared "" */
 };
 
 extern char kl_buf_empty[];
@@ -43,7 +43,10 @@ void kl_buf_vaddf(struct kl_buf *buf, const char *fmt, va_list ap);
 /** Remove trailing white space. */
 void kl_buf_rtrim(struct kl_buf *buf);
 
-/** Append everything that can be read from `fd`. KL_EINVALID: there are more than `max` bytes. */
+/**
+ * Append everything that can be read from `fd`. Return KL_EINVALID if there are more than `max`
+ * bytes.
+ */
 int kl_buf_read_fd(struct kl_buf *buf, int fd, size_t max);
 
 #endif

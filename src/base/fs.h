@@ -10,8 +10,8 @@
 /* fs - reads bounded files, writes files durably, and creates, lists and removes directories. */
 
 /**
- * Append the contents of a regular file of at most `max` bytes to `out`. Follows symlinks.
- * KL_EINVALID: the file is longer, or is not a regular file.
+ * Append the contents of a regular file of at most `max` bytes to `out`. Follows symlinks. Return
+ * KL_EINVALID if the file is longer, or is not a regular file.
  */
 int kl_fs_read(struct kl_buf *out, const char *path, size_t max);
 
@@ -92,13 +92,14 @@ bool kl_fs_path_ok(const char *path);
 
 /**
  * Set *out, which the caller frees, to the full path of a data file of git-klineage: below
- * $KLINEAGE_SHARE, in the checkout or in the installed share directory. KL_ENOTFOUND: the file is
- * in none of them.
+ * $KLINEAGE_SHARE, in the checkout or in the installed share directory. Return KL_ENOTFOUND if the
+ * file is in none of them.
  */
 int kl_fs_share(char **out, const char *relative);
 /**
  * Set *out, which the caller frees, to the full path of another program of git-klineage, such as
- * klineage-worker: next to this executable or in libexec. KL_ENOTFOUND: the program is in neither.
+ * klineage-worker: next to this executable or in libexec. Return KL_ENOTFOUND if the program is in
+ * neither.
  */
 int kl_fs_program(char **out, const char *name);
 

@@ -35,7 +35,7 @@ static int open_lock(const char *path)
 	return fd;
 }
 
-/* Open or create the lock file. KL_EINVALID: the path is not a regular file. */
+/* Open or create the lock file. Return KL_EINVALID if the path is not a regular file. */
 static int open_file(int *out, const char *path)
 {
 	KL_AUTO(kl_closep) int fd = open_lock(path);
@@ -52,7 +52,7 @@ static int open_file(int *out, const char *path)
 	return 0;
 }
 
-/* Return the id of the process that holds the lock, according to /proc/locks; 0: unknown. */
+/* Return the id of the process that holds the lock, according to /proc/locks; 0 if unknown. */
 static long lock_holder(int fd)
 {
 	struct stat st;
@@ -78,8 +78,8 @@ static long lock_holder(int fd)
 
 /* How long to wait for a lock, and which function to call during the wait. */
 struct patience {
-	int64_t wait_ms;      /* -1: for ever */
-	kl_lock_heard *heard; /* NULL: call no function */
+	int64_t wait_ms;      /* -1 to wait for ever */
+	kl_lock_heard *heard; /* NULL to call no function */
 	void *payload;
 	int64_t start_ns, told_ms;
 };

@@ -9,9 +9,10 @@
  * are no stale locks. The lock file is never removed.
  */
 struct kl_lock {
-	int fd; /* -1: not held */
+	int fd; /* -1 if not held */
 	char *path;
-	char *notice; /* a warning to show to the user, from kl_lock_take_machine(); NULL: none */
+	/* a warning to show to the user, from kl_lock_take_machine(); NULL if there is none */
+	char *notice;
 };
 
 #define KL_LOCK_INIT     \
@@ -20,9 +21,9 @@ struct kl_lock {
 	}
 
 /**
- * Take the lock, waiting at most `wait_ms` (0: do not wait, -1: wait for ever). KL_EBUSY: another
- * process holds the lock; the message names the file and, if known, that process. KL_EINTR: the
- * user interrupted (kl_proc_interrupted()).
+ * Take the lock, waiting at most `wait_ms` (0: do not wait, -1: wait for ever). Return KL_EBUSY if
+ * another process holds the lock. The message names the file and, if known, that process. Return
+ * KL_EINTR if the user interrupted (kl_proc_interrupted()).
  */
 int kl_lock_take(struct kl_lock *lock, const char *path, int64_t wait_ms);
 void kl_lock_release(struct kl_lock *lock);
@@ -37,7 +38,7 @@ int kl_lock_take_machine(struct kl_lock *lock, const char *resource, int64_t wai
 
 /**
  * A function that kl_lock_await_machine() calls every second while it waits. `pid` is the process
- * that holds the lock (0: unknown), and `ms` is the time waited so far.
+ * that holds the lock (0 if unknown), and `ms` is the time waited so far.
  */
 typedef void kl_lock_heard(void *payload, long pid, int64_t ms);
 /** Like kl_lock_take_machine(), but wait for ever, and call `heard` every second. */

@@ -17,7 +17,7 @@ struct kl_map_entry {
 struct kl_map {
 	struct kl_map_entry *e; /* in insertion order */
 	size_t n, alloc;
-	size_t *slot; /* hash table with open addressing: 1 + index into `e`; 0: free */
+	size_t *slot; /* hash table with open addressing: 1 + index into `e`; 0 if free */
 	size_t nslot;
 	void (*free_value)(void *);
 };

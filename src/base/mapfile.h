@@ -34,7 +34,7 @@ struct kl_mapfile_head {
 };
 
 struct kl_mapfile {
-	const char *base; /* starts with the header; NULL: not open */
+	const char *base; /* starts with the header; NULL if not open */
 	size_t len;
 	bool mapped; /* true: `base` is a mapping; false: it points into `made` */
 	struct kl_buf made;

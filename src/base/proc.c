@@ -21,7 +21,7 @@
 #include "base/printable.h"
 #include "base/sanitizer.h"
 
-/* The last signal that the handler caught; 0: none. */
+/* The last signal that the handler caught; 0 if there is none. */
 static volatile sig_atomic_t interrupted;
 
 static void on_signal(int sig)
@@ -58,7 +58,7 @@ bool kl_proc_interrupted(void)
 }
 
 struct stream {
-	int ours, theirs; /* our end and the child's end of a pipe; -1: none */
+	int ours, theirs; /* our end and the child's end of a pipe; -1 if there is none */
 	struct kl_buf *buf;
 	bool show;    /* also copy the output to our stderr, made printable */
 	size_t shown; /* number of bytes of `buf` that were copied to stderr so far */
@@ -286,8 +286,8 @@ static void drop_pipe_signal(const struct no_pipe_signal *held)
 }
 
 /*
- * Move data to and from the program until all pipes are closed. KL_ETIMEOUT: the time `end` has
- * passed (0: no limit); KL_EINTR: this process was interrupted.
+ * Move data to and from the program until all pipes are closed. Return KL_ETIMEOUT if the time
+ * `end` has passed (0 if there is no limit), or KL_EINTR if this process was interrupted.
  */
 static int pump_streams(struct run *run, int64_t end)
 {

@@ -16,20 +16,21 @@
 struct kl_proc_opts {
 	const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
 	/*
-	 * the complete environment; NULL: that of this process without the API keys of model
+	 * the complete environment; NULL for that of this process without the API keys of model
 	 * providers (base/environment.h)
 	 */
 	const char *const *env;
-	const char *dir; /* working directory; NULL: inherit */
-	const void *in;  /* stdin bytes; NULL: /dev/null */
+	const char *dir; /* working directory; NULL to inherit */
+	const void *in;  /* stdin bytes; NULL for /dev/null */
 	size_t in_len;
-	/* receive stdout and stderr; NULL: /dev/null, or our own with KL_PROC_INHERIT_* */
+	/* receive stdout and stderr; NULL for /dev/null, or for our own with KL_PROC_INHERIT_* */
 	struct kl_buf *out, *err;
 	/*
-	 * limit in bytes for each stream; 0: 64 MiB. The rest is dropped, and `truncated` is set.
+	 * limit in bytes for each stream; 0 for 64 MiB. The rest is dropped, and `truncated` is
+	 * set.
 	 */
 	size_t max_output;
-	int64_t timeout_ms; /* 0: no time limit */
+	int64_t timeout_ms; /* 0 if there is no time limit */
 	int flags;          /* enum kl_proc_flags */
 	/*
 	 * Called in the child between fork and exec, to set up limits or a sandbox. It can make
@@ -60,8 +61,8 @@ enum kl_proc_flags {
 };
 
 struct kl_proc_result {
-	int exit;   /* exit code; -1: ended by a signal */
-	int signal; /* signal that killed the program; 0: the program exited */
+	int exit;   /* exit code; -1 if ended by a signal */
+	int signal; /* signal that killed the program; 0 if the program exited */
 	bool timed_out;
 	bool truncated;
 	int64_t wall_ns;
@@ -69,16 +70,16 @@ struct kl_proc_result {
 
 /**
  * Run a program and wait for it. Returns 0 if the program ran, whatever its exit code, and also
- * after a timeout. It returns an error if the program could not be started (KL_ENOTFOUND: no such
- * program). An interrupt (SIGINT, SIGTERM, SIGHUP) kills the program's process group and returns
- * KL_EINTR.
+ * after a timeout. It returns an error if the program could not be started (KL_ENOTFOUND if there
+ * is no such program). An interrupt (SIGINT, SIGTERM, SIGHUP) kills the program's process group and
+ * returns KL_EINTR.
  */
 int kl_proc_run(struct kl_proc_result *res, const struct kl_proc_opts *opts);
 
 /**
- * Run a program and append its stdout to `out` (NULL: discard it). KL_EIO: the program was killed
- * or its exit code is not 0; in the second case the message quotes its stderr. Other errors are
- * those of kl_proc_run().
+ * Run a program and append its stdout to `out` (NULL to discard it). Return KL_EIO if the program
+ * was killed or its exit code is not 0; in the second case the message quotes its stderr. Other
+ * errors are those of kl_proc_run().
  */
 int kl_proc_output(struct kl_buf *out, const char *const *argv);
 
@@ -89,8 +90,9 @@ int kl_proc_output(struct kl_buf *out, const char *const *argv);
  * which kills the program if it is still running.
  */
 struct kl_proc {
-	pid_t pid;    /* 0: not started, or already reaped */
-	int out, err; /* our ends of the pipes, non-blocking; -1: none, or closed */
+	pid_t pid; /* 0 if not started, or already reaped */
+	/* our ends of the pipes, non-blocking; -1 if there is none, or it is closed */
+	int out, err;
 };
 #define KL_PROC_INIT                 \
 	{                            \

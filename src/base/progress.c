@@ -29,7 +29,7 @@ struct kl_progress {
 	struct kl_buf title, step;
 	bool tty, waiting, started;
 	bool silent;     /* show only waits (kl_progress_wait()) */
-	int64_t said_ms; /* length of the wait when it was last printed; 0: not printed yet */
+	int64_t said_ms; /* length of the wait when it was last printed; 0 if not printed yet */
 	int64_t drawn_ns;
 	pthread_mutex_t lock;
 	pthread_cond_t end;

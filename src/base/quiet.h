@@ -16,7 +16,7 @@ struct kl_quiet {
 	int64_t noise_ppm;
 	/* share of the time, in millionths, in which this thread had no processor */
 	int64_t lost_ppm;
-	/* load average of the last minute, as getloadavg(3) gives it; -1: unknown */
+	/* load average of the last minute, as getloadavg(3) gives it; -1 if unknown */
 	double load;
 };
 

@@ -13,7 +13,7 @@
  */
 struct kl_scratch {
 	char *path;
-	int fd; /* descriptor of the directory, which holds the lock; -1: not open */
+	int fd; /* descriptor of the directory, which holds the lock; -1 if not open */
 };
 
 #define KL_SCRATCH_INIT  \

@@ -20,7 +20,7 @@ struct kl_task {
 	int (*run)(void *ctx); /* returns 0, or an error with its message set */
 	void *ctx;
 	int err;
-	char *message, *hints; /* the error of a failed task; NULL: it did not fail */
+	char *message, *hints; /* the error of a failed task; NULL if it did not fail */
 };
 
 void kl_tasks_run(struct kl_task *task, size_t n);
