@@ -230,7 +230,7 @@ struct kl_card_trial {
 	char *class_;          /* class of the failure; "no-edit" if no edit was made */
 	struct kl_ratio ratio; /* speed of the edited state compared with the state */
 	/*
-	 * log(gain of the trial) / log(gain of the lineage's own next step), in millionths; -1:
+	 * log(gain of the trial) / log(gain of the lineage's own next step), in millionths; -1 if
 	 * unknown
 	 */
 	int64_t recovered;

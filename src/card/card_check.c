@@ -27,7 +27,7 @@ static const struct kl_yaml *value_spot(const struct kl_yaml *at, const char *ke
 }
 
 /*
- * Return the node at which to report an error: entry i of the list `key` in `group` (NULL: in the
+ * Return the node at which to report an error: entry i of the list `key` in `group` (NULL if in the
  * card itself) or, if there is no such entry, `at`.
  */
 static const struct kl_yaml *entry_spot(const struct kl_yaml *at, const char *group,

@@ -10,7 +10,8 @@
 struct merger {
 	struct kl_strvec *both; /* output: names of the fields that the sides changed differently */
 	/*
-	 * name of the list or group that is being merged, such as "carriers"; NULL: the card itself
+	 * name of the list or group that is being merged, such as "carriers"; NULL for the card
+	 * itself
 	 */
 	const char *where;
 	const char *row; /* name of the row that is being merged, or NULL */

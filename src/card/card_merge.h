@@ -15,16 +15,16 @@
  *    and the name of the field is added to `both` (may be NULL).
  *
  * `base` is NULL if there is no common version; every difference then counts as changed by both.
- * KL_EINVALID: the ids differ. The caller frees *out.
+ * Return KL_EINVALID if the ids differ. The caller frees *out.
  */
 int kl_card_merge(struct kl_card **out, struct kl_strvec *both, const struct kl_card *base,
 		  const struct kl_card *ours, const struct kl_card *theirs);
 
 /**
- * Merge the texts of three files, cards or copies of an event, for git's merge driver. KL_ENO: both
- * sides changed the same field in different ways (kl_error_last() names all such fields); `out`
- * gets the merge nevertheless. KL_EINVALID: a side cannot be read, or the two sides have different
- * ids.
+ * Merge the texts of three files, cards or copies of an event, for git's merge driver. Return
+ * KL_ENO if both sides changed the same field in different ways (kl_error_last() names all such
+ * fields); `out` gets the merge nevertheless. Return KL_EINVALID if a side cannot be read, or the
+ * two sides have different ids.
  */
 int kl_card_merge_text(struct kl_buf *out, const char *name, const struct kl_buf *base,
 		       const struct kl_buf *ours, const struct kl_buf *theirs);

@@ -24,12 +24,15 @@ struct kl_clauses {
 	struct kl_strvec v; /* texts of the clauses, in the order of the predicate; at least one */
 };
 
-/** Split `test`; the caller releases *out. KL_EINVALID: `test` is no predicate (predicate.h). */
+/**
+ * Split `test`; the caller releases *out. Return KL_EINVALID if `test` is no predicate
+ * (predicate.h).
+ */
 int kl_clauses_split(struct kl_clauses *out, const char *test);
 void kl_clauses_release(struct kl_clauses *clauses);
 /**
  * Join the guard with clause `index` (kl_clauses_one), or with every clause whose `keep` is set
- * (kl_clauses_join), into one predicate. The caller frees the predicate; NULL: no clause is kept.
+ * (kl_clauses_join), into one predicate. The caller frees the predicate; NULL if no clause is kept.
  */
 char *kl_clauses_one(const struct kl_clauses *clauses, size_t index);
 char *kl_clauses_join(const struct kl_clauses *clauses, const bool *keep);

@@ -18,7 +18,10 @@
  */
 enum kl_format { KL_FORMAT_YAML, KL_FORMAT_JSON, KL_FORMAT_SKILL_MD };
 
-/** Parse the name of a format. KL_EUSAGE: unknown name; the message lists the formats. */
+/**
+ * Parse the name of a format. Return KL_EUSAGE if the name is unknown. The message lists the
+ * formats.
+ */
 int kl_format_parse(enum kl_format *out, const char *word);
 
 /**
@@ -32,7 +35,7 @@ void kl_exchange_write(struct kl_buf *out, const struct kl_card *card, const str
  */
 int kl_exchange_events(struct kl_map *out, struct kl_library *library, const struct kl_card *card);
 /**
- * Read the card in a SKILL.md. KL_EINVALID: the file contains no card. Other errors: as
+ * Read the card in a SKILL.md. Return KL_EINVALID if the file contains no card. Other errors: as
  * kl_card_parse().
  */
 int kl_exchange_read_skill_md(struct kl_card **out, const char *name, const char *text, size_t len);
@@ -52,7 +55,8 @@ struct kl_exchange_result {
 /**
  * Import a file or a directory, in any of the formats, with one commit per card. If a file is
  * refused, `refuse` is called (kl_error_last() has the reason) and the import goes on with the next
- * file. The counts are added to *out. KL_ENOTFOUND: the directory `path` has no file with a card.
+ * file. The counts are added to *out. Return KL_ENOTFOUND if the directory `path` has no file with
+ * a card.
  */
 int kl_exchange_import(struct kl_exchange_result *out, struct kl_library *library, const char *path,
 		       void (*refuse)(const char *path, void *payload), void *payload);

@@ -62,8 +62,8 @@ size_t kl_library_count(const struct kl_library *library);
 const char *kl_library_id(const struct kl_library *library, size_t i);
 const git_oid *kl_library_blob(const struct kl_library *library, size_t i);
 /**
- * Find the index of a card by its id or by a unique prefix of the id. KL_ENOTFOUND: no id begins
- * with `id` (hints list ids that contain it), or several ids do.
+ * Find the index of a card by its id or by a unique prefix of the id. Return KL_ENOTFOUND if no id
+ * begins with `id` (hints list ids that contain it), or several ids do.
  */
 int kl_library_find(size_t *out, const struct kl_library *library, const char *id);
 int kl_library_card(struct kl_card **out, struct kl_library *library, const char *id);
@@ -72,8 +72,8 @@ int kl_library_card_at(struct kl_card **out, struct kl_library *library, size_t 
 int kl_library_text(struct kl_buf *out, struct kl_library *library, size_t i);
 
 /**
- * Read the library's copy of an event. KL_ENOTFOUND: the library has no copy. KL_EINVALID: the copy
- * is malformed or has another id.
+ * Read the library's copy of an event. Return KL_ENOTFOUND if the library has no copy. Return
+ * KL_EINVALID if the copy is malformed or has another id.
  */
 int kl_library_event(struct kl_event **out, struct kl_library *library, const char *id);
 
@@ -81,7 +81,7 @@ struct kl_library_change {
 	const struct kl_card *card; /* the new version; its id names the file */
 	/*
 	 * The version that `card` was made from. If the library has another version by now, the two
-	 * are merged. NULL: `card` was made from the version that the library had when it was
+	 * are merged. NULL if `card` was made from the version that the library had when it was
 	 * loaded or, with `is_new`, from no version.
 	 */
 	const struct kl_card *base;
@@ -103,9 +103,9 @@ struct kl_library_change {
  * Write one commit per change, update the branch, and leave the library at the last commit. An
  * unchanged card gets no commit, which is not an error; `also` is called even then. Together with a
  * cited event, the events from which it was computed are copied too. After an error, open the
- * library again. KL_EINVALID: a cited event is neither in the library nor in `events`. KL_EBUSY:
- * the branch is checked out in a worktree. KL_ECHANGED: every attempt failed because another
- * process changed a ref first.
+ * library again. Return KL_EINVALID if a cited event is neither in the library nor in `events`.
+ * Return KL_EBUSY if the branch is checked out in a worktree. Return KL_ECHANGED if every attempt
+ * failed because another process changed a ref first.
  */
 int kl_library_put(struct kl_library *library, const struct kl_library_change *change);
 
@@ -144,7 +144,7 @@ void kl_library_checker_free(struct kl_library_checker *checker);
 KL_DEFINE_CLEANUP(struct kl_library_checker *, kl_library_checker_free)
 void kl_library_checker_card(struct kl_library_checker *checker, const char *where,
 			     const struct kl_card *card);
-/** Return a valid event that a checked card cites, borrowed; NULL: there is none with this id. */
+/** Return a valid event that a checked card cites, borrowed; NULL if there is none with this id. */
 const struct kl_event *kl_library_checker_event(struct kl_library_checker *checker, const char *id);
 
 #endif

@@ -85,8 +85,8 @@ struct kl_predicate {
 };
 
 /**
- * Parse `text`; the caller frees *out. KL_EINVALID: there is a syntax error at byte *at (may be
- * NULL).
+ * Parse `text`; the caller frees *out. Return KL_EINVALID if there is a syntax error at byte *at
+ * (may be NULL).
  */
 int kl_predicate_parse(struct kl_predicate **out, const char *text, size_t *at);
 void kl_predicate_free(struct kl_predicate *predicate);

@@ -37,7 +37,7 @@ struct atom {
 	const struct kl_expr *subject;
 	enum kl_expr_op op;
 	wide value;
-	/* the constant if it is a text; NULL: the constant is the number `value` */
+	/* the constant if it is a text; NULL if the constant is the number `value` */
 	const char *text;
 };
 
