@@ -200,7 +200,8 @@ static int find_arg(int *out, const struct judging *judging, const char *key, co
 }
 
 /*
- * Find the output called `name`, and mark it as judged. KL_EINVALID: the output already has a rule.
+ * Find the output called `name`, and mark it as judged. Return KL_EINVALID if the output already
+ * has a rule.
  */
 static int claim_output(int *out, struct judging *judging, const char *key, const char *name)
 {

@@ -10,7 +10,7 @@ struct band {
 	const struct kl_contract *contract;
 	json_t *json;
 	int place;
-	double must_exceed; /* 0: absent */
+	double must_exceed; /* 0 if absent */
 };
 
 static void band_release(struct band *band)

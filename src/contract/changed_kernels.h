@@ -15,12 +15,13 @@
 struct kl_changed_one {
 	char *place;            /* place of the contract (contract.h) */
 	char *workload;         /* the contract's workload; `place` if neither can be read */
-	struct kl_surface *now; /* the kernel in `to`; NULL: it was removed or cannot be read */
+	struct kl_surface *now; /* the kernel in `to`; NULL if it was removed or cannot be read */
 	/**
-	 * The kernel in `from`; NULL: it is absent there, cannot be read, or has another contract.
+	 * The kernel in `from`; NULL if it is absent there, cannot be read, or has another
+	 * contract.
 	 */
 	struct kl_surface *before;
-	char *why; /* why the kernel cannot be read in `to`; NULL: it was read or removed */
+	char *why; /* why the kernel cannot be read in `to`; NULL if it was read or removed */
 };
 
 struct kl_changed {
@@ -29,9 +30,9 @@ struct kl_changed {
 };
 
 /**
- * Find the kernels that differ between `from` (NULL: the empty tree) and `to`. A kernel that cannot
- * be read in `to` is an entry with `why`, not an error; it is left out if `from` has the same
- * defect.
+ * Find the kernels that differ between `from` (NULL for the empty tree) and `to`. A kernel that
+ * cannot be read in `to` is an entry with `why`, not an error; it is left out if `from` has the
+ * same defect.
  */
 int kl_changed(struct kl_changed *out, struct kl_repo *repo, const git_oid *from,
 	       const git_oid *to);

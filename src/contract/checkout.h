@@ -13,8 +13,8 @@
 
 /**
  * Check the sources, the oracle's files and the contract of a surface that was read from `tree` (of
- * a commit or the index) or from the worktree. KL_ECANNOT: a file has other bytes in a checkout
- * than in the commit; the message names the file and the attribute.
+ * a commit or the index) or from the worktree. Return KL_ECANNOT if a file has other bytes in a
+ * checkout than in the commit. The message names the file and the attribute.
  */
 int kl_checkout_check(struct kl_repo *repo, const struct kl_surface *surface,
 		      enum kl_state_kind kind, const git_oid *tree);

@@ -53,7 +53,7 @@ struct kl_arg {
 	struct kl_expr *shape[KL_MAX_AXES];
 	char *shape_text[KL_MAX_AXES]; /* `shape` as written in the contract */
 	size_t naxes;
-	json_t *fill; /* canonical: {"normal":[0.0,1.0],"map":...}; NULL: not an input */
+	json_t *fill; /* canonical: {"normal":[0.0,1.0],"map":...}; NULL if it is not an input */
 	bool sweep;   /* the sweep scales this input */
 	/* the value that the kernel returns, not an argument that is passed; always last */
 	bool returned;
@@ -68,7 +68,7 @@ struct kl_perf_case {
 
 struct kl_floor {
 	bool bytes_auto;               /* use kl_contract_bytes() instead of `bytes` */
-	struct kl_expr *bytes, *flops; /* NULL: none */
+	struct kl_expr *bytes, *flops; /* NULL if there is none */
 };
 
 /*
@@ -92,8 +92,8 @@ struct kl_contract {
 	struct kl_dims dims;              /* the case */
 	const struct kl_languages *known; /* table that `language` comes from; borrowed */
 	const struct kl_language *language;
-	char *entry;      /* name of the function that is called; NULL: none */
-	char *launch;     /* path of the source that is the launch plan; NULL: none */
+	char *entry;      /* name of the function that is called; NULL if there is none */
+	char *launch;     /* path of the source that is the launch plan; NULL if there is none */
 	char *arch, *std; /* of CUDA host code: "sm_90a", "c++17"; otherwise NULL */
 	struct kl_strvec sources, flags;
 	struct kl_contract_build build;
@@ -120,10 +120,11 @@ struct kl_contract {
 	json_t *exact, *bands;   /* arrays of {arg: canonical fill} */
 	struct kl_values values; /* which of NaN, infinity and denormals are undefined as inputs */
 	bool deterministic;
-	char *baseline; /* name of the baseline; NULL: none */
+	char *baseline; /* name of the baseline; NULL if there is none */
 	struct kl_floor floor;
 	int64_t arena_mib, call_s;
-	int64_t threads; /* number of OpenMP threads of the kernel; 0: one thread, without OpenMP */
+	/* number of OpenMP threads of the kernel; 0 for one thread, without OpenMP */
+	int64_t threads;
 };
 
 /*
@@ -137,8 +138,8 @@ char *kl_contract_place_path(const char *place);
 /** Return the directory of the contract's file, "" or "a/b"; the caller frees it. */
 char *kl_contract_place_dir(const char *place);
 /**
- * Return the place of a contract whose file has this path; the caller frees it. NULL: the file's
- * name is not that of a contract.
+ * Return the place of a contract whose file has this path; the caller frees it. Return NULL if the
+ * file's name is not that of a contract.
  */
 char *kl_contract_place_of(const char *path);
 
@@ -177,19 +178,21 @@ size_t kl_contract_npoints(const struct kl_contract *contract);
 const struct kl_dims *kl_contract_point(const struct kl_contract *contract, size_t i, char *id);
 
 /**
- * Check that a point lies in the domain. KL_ENO: the point is outside; the message has the
+ * Check that a point lies in the domain. Return KL_ENO if the point is outside. The message has the
  * condition that fails. Other errors: a condition cannot be evaluated.
  */
 int kl_contract_in_domain(const struct kl_contract *contract, const struct kl_dims *dims);
 /**
- * Read a point from `len` bytes of text, such as "M=3,N=7", with a value for every dim. KL_EUSAGE:
- * the text has another form, or the point is not in the domain.
+ * Read a point from `len` bytes of text, such as "M=3,N=7", with a value for every dim. Return
+ * KL_EUSAGE if the text has another form, or the point is not in the domain.
  */
 int kl_contract_read_dims(struct kl_dims *out, const struct kl_contract *contract, const char *text,
 			  size_t len);
 /** Return the text of a point, as kl_contract_read_dims() reads it; the caller frees it. */
 char *kl_contract_dims_text(const struct kl_contract *contract, const struct kl_dims *dims);
-/** Compute the extents of an argument at a point. KL_EINVALID: an extent is less than 1. */
+/**
+ * Compute the extents of an argument at a point. Return KL_EINVALID if an extent is less than 1.
+ */
 int kl_contract_shape(int64_t *extent, const struct kl_contract *contract, size_t arg,
 		      const struct kl_dims *dims);
 /** Compute a tensor's bytes at a point. KL_EINVALID: a bad extent, or more than 2^40 bytes. */
@@ -203,8 +206,8 @@ int kl_contract_bytes(int64_t *out, const struct kl_contract *contract, const st
 
 /**
  * Check that the tensors of each point, on their own, fit into half of this machine's memory.
- * KL_ECANNOT: the tensors of a point do not fit; the message names the point. Parsing does not
- * check this, since a contract that is too large for this machine is still valid.
+ * Return KL_ECANNOT if the tensors of a point do not fit. The message names the point. Parsing does
+ * not check this, since a contract that is too large for this machine is still valid.
  */
 int kl_contract_fits(const struct kl_contract *contract);
 

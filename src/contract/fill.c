@@ -12,8 +12,8 @@ struct reading {
 	const struct kl_expr_names *dims;
 	bool inside_repeat;
 	json_t *fill;           /* the part that has been read, in canonical form */
-	int map, unit;          /* indices into `maps` and `units`; -1: absent */
-	double scale;           /* 0: absent */
+	int map, unit;          /* indices into `maps` and `units`; -1 if absent */
+	double scale;           /* 0 if absent */
 	int64_t lower, running; /* absent: `lower` is -1, `running` is 1 */
 };
 
@@ -91,8 +91,8 @@ static int read_pair(double values[2], const struct reading *reading, const char
 /* --- reading generators -------------------------------------------------------------- */
 
 /*
- * Set the generator of a fill. KL_EINVALID: the fill already has one. Takes the reference to
- * `value`.
+ * Set the generator of a fill. Return KL_EINVALID if the fill already has one. Takes the reference
+ * to `value`.
  */
 static int add_generator(struct reading *reading, const char *file, const struct kl_field *field,
 			 const struct kl_yaml *node, json_t *value)

@@ -32,7 +32,9 @@ json_t *kl_fill_default(enum kl_dtype dtype);
  */
 bool kl_fill_is_shaped(const json_t *fill);
 
-/** Return the text of the fill's `index` expression, also inside `repeat`; NULL: there is none. */
+/**
+ * Return the text of the fill's `index` expression, also inside `repeat`; NULL if there is none.
+ */
 const char *kl_fill_index(const json_t *fill);
 
 /**

@@ -7,8 +7,8 @@
  */
 
 /**
- * Check that `flag` is allowed for language c. KL_EINVALID: the flag is not allowed; the message
- * says why.
+ * Check that `flag` is allowed for language c. Return KL_EINVALID if the flag is not allowed. The
+ * message says why.
  */
 int kl_compile_flag_ok(const char *flag);
 /** As kl_compile_flag_ok, for language cpp. */

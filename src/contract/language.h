@@ -22,7 +22,7 @@ struct kl_contract;
 struct kl_language_section {
 	const struct kl_schema *schema; /* describes members of struct kl_contract */
 	/**
-	 * Set defaults, and check what the schema cannot. KL_EINVALID: the message has the
+	 * Set defaults, and check what the schema cannot. On KL_EINVALID, the message has the
 	 * position. NULL: the schema suffices.
 	 */
 	int (*finish)(struct kl_contract *contract, const struct kl_yaml *section);
@@ -30,44 +30,47 @@ struct kl_language_section {
 
 /* Templates from which `init` writes a contract and an oracle; paths as for kl_fs_share(). */
 struct kl_language_init {
-	const char *contract, *oracle;      /* templates */
-	const char *oracle_name;            /* name of the oracle's file */
-	const char *adapter, *adapter_name; /* template of an adapter, and its name; NULL: none */
-	const char *mains[4];               /* suffixes of a kernel's file; NULL at the end */
+	const char *contract, *oracle; /* templates */
+	const char *oracle_name;       /* name of the oracle's file */
+	/* template of an adapter, and its name; NULL if there is none */
+	const char *adapter, *adapter_name;
+	const char *mains[4]; /* suffixes of a kernel's file; NULL at the end */
 	/* suffixes of headers; if one has the kernel, `init` also writes a file that includes it */
 	const char *headers[4];
-	/* templates and names of the launch plans of kernel and oracle; NULL: there are none */
+	/* templates and names of the launch plans of kernel and oracle; NULL if there are none */
 	const char *plan, *plan_name, *oracle_plan, *oracle_plan_name;
 };
 
 struct kl_language {
-	const char *name;  /* value of the key `language` */
-	const char *alias; /* another value of the key with the same meaning; NULL: none */
+	const char *name; /* value of the key `language` */
+	/* another value of the key with the same meaning; NULL if there is none */
+	const char *alias;
 	const char *title; /* name for messages: "C" */
 	/**
-	 * Boolean key of `surface` that chooses this row if several rows have the same name. NULL:
-	 * this row is the first with its name, and the default.
+	 * Boolean key of `surface` that chooses this row if several rows have the same name. NULL
+	 * if this row is the first with its name, and the default.
 	 */
 	const char *variant;
-	/* another language in which the oracle may be written; NULL: none */
+	/* another language in which the oracle may be written; NULL if there is none */
 	const char *oracle_language;
 	const char *const *suffixes; /* suffixes of all sources */
 	/* suffixes of sources that are compiled; the usual suffix is first */
 	const char *const *mains;
 	/* suffixes of sources made of C tokens, which rewriters read */
 	const char *const *texts;
-	const char *const *spatch; /* suffixes of sources that Coccinelle reads; NULL: none */
-	/* name for messages, if only one main source is allowed; NULL: several are allowed */
+	/* suffixes of sources that Coccinelle reads; NULL if there is none */
+	const char *const *spatch;
+	/* name for messages, if only one main source is allowed; NULL if several are allowed */
 	const char *unit;
 	/**
 	 * If dims are not arguments: the text of a message that says how the kernel gets a dim; the
-	 * dim's name stands between the two parts. NULL: dims are arguments.
+	 * dim's name stands between the two parts. NULL if dims are arguments.
 	 */
 	const char *dims[2];
 	int (*flag_ok)(const char *flag); /* checks a compiler flag (contract/flags.h) */
 	const char *const *baselines;
 	struct kl_language_section surface, oracle;
-	const struct kl_language_init *init; /* NULL: `init` does not support the language */
+	const struct kl_language_init *init; /* NULL if `init` does not support the language */
 };
 
 #define KL_LANGUAGES_MAX 15

@@ -179,7 +179,7 @@ static int refuse_arch(const struct reading *reading, const struct kl_plan *plan
 /*
  * Set the architecture to the one that the plan names. Use `arch` if the plan names none, or if the
  * plan compiles source for an earlier architecture. Fail if code for the plan's architecture does
- * not run on `arch` (NULL: any architecture is allowed).
+ * not run on `arch` (NULL if any architecture is allowed).
  */
 static int choose_arch(struct kl_launch *launch, const struct reading *reading, const char *arch)
 {
@@ -239,8 +239,8 @@ static const struct kl_file *plan_file(const struct kl_file *file, size_t n, con
 }
 
 /*
- * Return the candidate's architecture; the caller frees. NULL: its plan is invalid, which is
- * reported when the plan is read. *source is true if the plan compiles source, which can also be
+ * Return the candidate's architecture; the caller frees. Return NULL if its plan is invalid, which
+ * is reported when the plan is read. *source is true if the plan compiles source, which can also be
  * compiled for a later architecture.
  */
 static char *peek_arch(bool *source, const struct kl_surface *surface)

@@ -32,8 +32,8 @@ struct kl_launch {
 /**
  * Read the plan of the surface or, with `oracle`, of its oracle. The oracle's code must run on the
  * candidate's architecture. `platform`, such as "cuda/sm_90", is the platform that the user asked
- * for (NULL: none); source for an earlier architecture is compiled for this platform. KL_ENOTFOUND:
- * there is no plan. KL_EINVALID: the plan is invalid.
+ * for (NULL if there is none); source for an earlier architecture is compiled for this platform.
+ * Return KL_ENOTFOUND if there is no plan. Return KL_EINVALID if the plan is invalid.
  */
 int kl_launch_read(struct kl_launch **out, const struct kl_surface *surface, bool oracle,
 		   const char *platform);

@@ -258,8 +258,8 @@ static char *read_extents(const struct launch *launch, size_t from, size_t to)
 }
 
 /*
- * Return the index after "<<<" of the first launch of the kernel; 0: there is none. *angle is the
- * index of the "<" of template arguments; 0: there are none.
+ * Return the index after "<<<" of the first launch of the kernel; 0 if there is none. *angle is the
+ * index of the "<" of template arguments; 0 if there are none.
  */
 static size_t find_launch(size_t *angle, const struct kl_tokens *tokens, const char *name)
 {

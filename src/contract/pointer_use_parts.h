@@ -31,7 +31,7 @@ struct pointer_range {
 	const char *name;
 	size_t axes; /* number of brackets that lead to an element; with fewer, p[i] is a pointer */
 	/*
-	 * for a copy: the name that it copies, and the index at which the copy is made; NULL: the
+	 * for a copy: the name that it copies, and the index at which the copy is made; NULL if the
 	 * name is a parameter
 	 */
 	const char *origin;

@@ -15,8 +15,8 @@ enum kl_state_kind { KL_STATE_REV, KL_STATE_STAGED, KL_STATE_WORKTREE };
 struct kl_selection {
 	struct kl_surface *candidate; /* owned */
 	/**
-	 * Owned; the surface in the first parent or, for the index and the worktree, in HEAD. NULL:
-	 * the surface there is absent, cannot be read, is the same, or has another contract.
+	 * Owned; the surface in the first parent or, for the index and the worktree, in HEAD. NULL
+	 * if the surface there is absent, cannot be read, is the same, or has another contract.
 	 */
 	struct kl_surface *parent;
 	git_oid commit, tree; /* zero unless KL_STATE_REV; `tree` is also set for KL_STATE_STAGED */

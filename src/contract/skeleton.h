@@ -26,9 +26,9 @@ struct kl_skeleton_build {
 	const char *lines;   /* the lines of `surface` after `entry`, each with a newline */
 	/* path of the oracle; all paths are relative to the repository's top */
 	const char *oracle;
-	const char *adapter; /* path of the adapter; NULL: `adapted` is false */
-	const char *folder;  /* directory of the kernel's file; "": the top */
-	/* headers that the adapter includes; NULL: those that the kernel's file includes */
+	const char *adapter; /* path of the adapter; NULL if `adapted` is false */
+	const char *folder;  /* directory of the kernel's file; "" for the top */
+	/* headers that the adapter includes; NULL for those that the kernel's file includes */
 	const struct kl_strvec *headers;
 	bool finite; /* the flags make NaN and infinities undefined */
 };
@@ -42,7 +42,7 @@ struct kl_skeleton {
 	struct kl_buf unit;
 	/* names of the files; NULL for a file that is not written */
 	char *contract_name, *oracle_name, *plan_name, *oracle_plan_name, *adapter_name;
-	/* file name of `unit`; NULL: the kernel's own file is compiled */
+	/* file name of `unit`; NULL if the kernel's own file is compiled */
 	char *unit_name;
 	char *workload;  /* name of the workload */
 	char *prototype; /* the kernel's prototype on one line, printable */
@@ -55,8 +55,8 @@ struct kl_skeleton {
 	int unknown;
 	bool adapted; /* set by the caller: write an adapter as well */
 	/*
-	 * set by the caller, borrowed; NULL: the kernel's file is in the contract's directory, and
-	 * is compiled by itself
+	 * set by the caller, borrowed; NULL if the kernel's file is in the contract's directory,
+	 * and is compiled by itself
 	 */
 	const struct kl_skeleton_build *build;
 };
@@ -72,9 +72,9 @@ struct kl_skeleton {
  * Write a contract and an oracle from `text`, the contents of the kernel's file; `leaf` is that
  * file's name without a directory. `entry` NULL: the only function that is not static. `workload`
  * NULL: named after the entry. `further`: the directory has the contract of another kernel, so the
- * files are called "<workload>.klineage.yaml" and "<workload>.oracle.c". KL_ENOTFOUND: there is no
- * such function. KL_EINVALID: there are several functions, the prototype cannot be read, or a name
- * cannot be used in a contract.
+ * files are called "<workload>.klineage.yaml" and "<workload>.oracle.c". Return KL_ENOTFOUND if
+ * there is no such function. Return KL_EINVALID if there are several functions, the prototype
+ * cannot be read, or a name cannot be used in a contract.
  */
 int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text, size_t len,
 		     const char *entry, const char *workload, bool further);

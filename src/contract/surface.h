@@ -43,7 +43,10 @@ struct kl_surface {
 	char contract_digest[KL_DIGEST_HEX];
 };
 
-/** Read the surface of the contract at `place` in a tree. KL_ENOTFOUND: there is no contract. */
+/**
+ * Read the surface of the contract at `place` in a tree. Return KL_ENOTFOUND if there is no
+ * contract.
+ */
 int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 			 const char *place);
 /**
@@ -63,20 +66,20 @@ int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *p
 int kl_surface_from_dir_in(struct kl_surface **out, const struct kl_languages *known,
 			   const char *path, const char *place);
 /**
- * Make a copy with some sources replaced; an edit with mode 0 keeps the file's mode. KL_EINVALID: a
- * path is not one of the sources, or a file is too large.
+ * Make a copy with some sources replaced; an edit with mode 0 keeps the file's mode. Return
+ * KL_EINVALID if a path is not one of the sources, or a file is too large.
  */
 int kl_surface_with(struct kl_surface **out, const struct kl_surface *surface,
 		    const struct kl_file *edit, size_t n);
 /**
- * Make a copy with another text of the contract. KL_EINVALID: the text is not a valid contract.
- * KL_ENOTFOUND: the contract names a file that the surface does not have.
+ * Make a copy with another text of the contract. Return KL_EINVALID if the text is not a valid
+ * contract. Return KL_ENOTFOUND if the contract names a file that the surface does not have.
  */
 int kl_surface_with_contract(struct kl_surface **out, const struct kl_surface *surface,
 			     const char *text, size_t len);
 /**
- * Make a copy with some of the oracle's files replaced. KL_EINVALID: a path is not one of the
- * oracle's files, or a file is too large.
+ * Make a copy with some of the oracle's files replaced. Return KL_EINVALID if a path is not one of
+ * the oracle's files, or a file is too large.
  */
 int kl_surface_with_oracle(struct kl_surface **out, const struct kl_surface *surface,
 			   const struct kl_file *edit, size_t n);
@@ -85,7 +88,7 @@ bool kl_file_is_same(const struct kl_file *left, const struct kl_file *right);
 /** Return true if the file is one of the contract's adapters. */
 bool kl_surface_is_adapter(const struct kl_surface *surface, const char *path);
 /**
- * Return the i-th adapter of the contract, an element of surface->oracle; NULL: there are fewer
+ * Return the i-th adapter of the contract, an element of surface->oracle; NULL if there are fewer
  * adapters.
  */
 const struct kl_file *kl_surface_adapter(const struct kl_surface *surface, size_t i);

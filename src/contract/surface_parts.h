@@ -13,7 +13,7 @@
 
 /**
  * Read the file `path` in or below the directory `dir` of the repository, and set data, len and
- * mode of `file`. KL_EINVALID: the file has more than `max` bytes, or is a symlink.
+ * mode of `file`. Return KL_EINVALID if the file has more than `max` bytes, or is a symlink.
  */
 typedef int (*kl_surface_reader)(struct kl_file *file, const char *dir, const char *path,
 				 size_t max, void *payload);
