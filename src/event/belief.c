@@ -18,7 +18,7 @@ struct kl_belief {
 	struct kl_own own;
 	struct kl_signers *signers;
 	struct kl_buf shipped; /* sorted lines of HEX digits */
-	char *place; /* surface and contract that `cached` is for; NULL: nothing read yet */
+	char *place; /* surface and contract that `cached` is for; NULL if nothing was read yet */
 	struct kl_buf cached; /* events for `place` in this clone's cache */
 };
 

@@ -44,7 +44,7 @@ struct kl_belief;
 
 /**
  * Load the ids of this clone's own events and of shipped events, and the lists of signers. `base`:
- * the commit to read the repository's list from; NULL: the commit that klineage.signers names
+ * the commit to read the repository's list from; NULL for the commit that klineage.signers names
  * (signers.h).
  */
 int kl_belief_open(struct kl_belief **out, struct kl_repo *repo, const git_oid *base);

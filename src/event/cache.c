@@ -57,8 +57,8 @@ static void whole_key(char hex[KL_DIGEST_HEX], const struct kl_cache_key *key)
 }
 
 /*
- * Read an entry. KL_ENOTFOUND: the file is missing or damaged, or its event is for another surface
- * or contract.
+ * Read an entry. Return KL_ENOTFOUND if the file is missing or damaged, or its event is for another
+ * surface or contract.
  */
 static int read_entry(struct kl_event **event, const char *dir, const char *name,
 		      const char *surface, const char *contract)

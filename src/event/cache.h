@@ -19,25 +19,29 @@ struct kl_cache_key {
 	const char *surface, *contract; /* digests */
 	const struct kl_platform *platform;
 	/**
-	 * Name of the runner, which replaces platform->device in the key; NULL: the kernel is
+	 * Name of the runner, which replaces platform->device in the key; NULL if the kernel is
 	 * judged on this machine.
 	 */
 	const char *runner;
-	/* device that the runner reported last; NULL: unknown */
+	/* device that the runner reported last; NULL if unknown */
 	const struct kl_runner_device *runner_device;
 	const struct kl_strvec *flags;
 	enum kl_tier tier;
-	const char *parent; /* digest of the parent's surface; NULL: not compared with a parent */
+	const char *parent; /* digest of the parent's surface; NULL if not compared with a parent */
 	bool profile;
 	bool quick; /* quick stages only: events of kind "check" */
 };
 
-/** Read the entry for exactly this key. The caller owns `*event`. KL_ENOTFOUND: there is none. */
+/**
+ * Read the entry for exactly this key. The caller owns `*event`. Return KL_ENOTFOUND if there is
+ * none.
+ */
 int kl_cache_get(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key);
 /**
  * Find the best entry for the key's surface and contract that kl_cache_same_place() accepts; the
  * entry's parent and stages can differ from the key's. Prefers a correctness failure, then a result
- * of the whole gate, then the newest. The caller owns `*event`. KL_ENOTFOUND: there is none.
+ * of the whole gate, then the newest. The caller owns `*event`. Return KL_ENOTFOUND if there is
+ * none.
  */
 int kl_cache_find(struct kl_event **event, struct kl_repo *repo, const struct kl_cache_key *key);
 /**
@@ -59,7 +63,10 @@ int kl_cache_get_at(struct kl_event **event, struct kl_repo *repo, const char *s
 		    const char *contract, const char *hex);
 int kl_cache_put_at(struct kl_repo *repo, const char *hex, const struct kl_event *event);
 
-/** Find an event by its id or a prefix of its id. KL_ENOTFOUND: no event matches, or several do. */
+/**
+ * Find an event by its id or a prefix of its id. Return KL_ENOTFOUND if no event matches, or
+ * several do.
+ */
 int kl_cache_find_id(struct kl_event **event, struct kl_repo *repo, const char *prefix);
 /** Remove the entries that contain this event, and set `*n` to how many were removed. */
 int kl_cache_drop(size_t *n, struct kl_repo *repo, const struct kl_event *event);

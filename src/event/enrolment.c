@@ -124,7 +124,7 @@ static int check_plain(const char *path, bool dir)
 
 /*
  * Verify the test signature against a list, since a line that names the key can be a comment, or
- * can have expired. KL_EINVALID: the list does not allow the key.
+ * can have expired. Return KL_EINVALID if the list does not allow the key.
  */
 static int check_list(struct kl_repo *repo, const struct kl_buf *list, const char *sig)
 {

@@ -12,15 +12,15 @@
  */
 struct kl_enrolment {
 	char *who;  /* the principal: the user's mail address */
-	char *base; /* value of klineage.signers; NULL: not set, because there is no branch yet */
+	char *base; /* value of klineage.signers; NULL if not set, because there is no branch yet */
 	bool added; /* the key was added; false: the list already had it */
 };
 
 /**
  * Enrol the user: make a signature as a test, add the key to the list, and set klineage.sign and,
- * if it is not set, klineage.signers. KL_ECANNOT: there is no usable key or address; nothing is
- * changed. KL_EINVALID: the repository is bare, .klineage is not a directory, or the list in it is
- * not a regular file.
+ * if it is not set, klineage.signers. Return KL_ECANNOT if there is no usable key or address;
+ * nothing is changed. Return KL_EINVALID if the repository is bare, .klineage is not a directory,
+ * or the list in it is not a regular file.
  */
 int kl_enrol(struct kl_enrolment *out, struct kl_repo *repo);
 void kl_enrolment_release(struct kl_enrolment *enrolment);

@@ -93,8 +93,8 @@ void kl_event_free_value(void *event);
 const char *kl_event_keep(struct kl_event *event, const char *text);
 
 /**
- * Parse and validate one line. KL_EINVALID: not an object, not version 1, no kind, or the id does
- * not match the content.
+ * Parse and validate one line. Return KL_EINVALID if not an object, not version 1, no kind, or the
+ * id does not match the content.
  */
 int kl_event_parse(struct kl_event **out, const char *line, size_t len);
 /** Make an event from a document without checking its id; takes its own reference to `doc`. */
@@ -102,8 +102,8 @@ struct kl_event *kl_event_from_json(json_t *doc);
 /** Return a copy that can be changed independently; the caller frees it. */
 struct kl_event *kl_event_copy(const struct kl_event *event);
 /**
- * Parse lines into a map from id to event, which owns the events. KL_EINVALID: a line is invalid;
- * the message starts with "<name>:<line>".
+ * Parse lines into a map from id to event, which owns the events. Return KL_EINVALID if a line is
+ * invalid. The message starts with "<name>:<line>".
  */
 int kl_event_load(struct kl_map *out, const char *name, const char *text, size_t len);
 /** Return the event as JSON; the caller owns the reference. */
@@ -127,7 +127,7 @@ bool kl_event_is_fail(const struct kl_event *event);
  * it can be shown and learned from, but the kernel must be judged again.
  */
 bool kl_event_is_outdated(const struct kl_event *event);
-/** Return true if the event is about this surface and contract (NULL: any). */
+/** Return true if the event is about this surface and contract (NULL for any). */
 bool kl_event_is_for(const struct kl_event *event, const char *surface, const char *contract);
 /**
  * Return true if `event` is newer than `than`. Times are compared first, then ids. Every event is

@@ -46,7 +46,7 @@ const struct kl_event_index_entry *kl_event_index_by_surface(
 size_t kl_event_index_of_surface(size_t *first, const struct kl_event_index *event_index,
 				 const char *surface, const char *contract);
 
-/** Read the complete event. KL_ENOTFOUND: its note is no longer in this clone. */
+/** Read the complete event. Return KL_ENOTFOUND if its note is no longer in this clone. */
 int kl_event_index_read(struct kl_event **out, struct kl_repo *repo,
 			const struct kl_event_index_entry *event);
 

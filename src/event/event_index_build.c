@@ -100,7 +100,7 @@ static void index_note(struct made *made, const struct kl_event_index_note *note
 
 struct making {
 	struct kl_repo *r;
-	const struct kl_event_index *base; /* older index to copy from; NULL: none */
+	const struct kl_event_index *base; /* older index to copy from; NULL if there is none */
 	struct kl_note_at *at;
 	size_t n;
 	struct kl_buf events, notes;

@@ -40,8 +40,8 @@ struct kl_event_index {
 void kl_event_index_digest(uint8_t out[32], const char *hex);
 
 /**
- * Append the index of these notes to `out`, copying unchanged notes from `base` (NULL: none), an
- * older index. Frees `at`, also on failure.
+ * Append the index of these notes to `out`, copying unchanged notes from `base` (NULL if there is
+ * none), an older index. Frees `at`, also on failure.
  */
 int kl_event_index_build(struct kl_buf *out, struct kl_repo *repo,
 			 const struct kl_event_index *base, struct kl_note_at *at, size_t n);

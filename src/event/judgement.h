@@ -13,7 +13,7 @@ struct kl_judgement {
 	/* owned and sealed; its commit, tree and sig are set when it is written as a note */
 	struct kl_event *event;
 	bool cached; /* the verdict was reached earlier; nothing was run */
-	/* if `cached`: the allowed signer who signed the verdict; NULL: this clone reached it */
+	/* if `cached`: the allowed signer who signed the verdict; NULL if this clone reached it */
 	char *voucher;
 	/**
 	 * The verdict is NOT_RUN because the job still has to be sent (kl_gate_send). The event's
@@ -32,7 +32,7 @@ struct kl_judgement_of {
 	const char *workload;
 	const int64_t *weight; /* one per performance case, in order */
 	size_t nweight;
-	const char *parent; /* digest of the parent's surface; NULL: not compared with a parent */
+	const char *parent; /* digest of the parent's surface; NULL if not compared with a parent */
 };
 
 /** Set the verdict; `class_` is the failure class or NULL, `message` the reason or NULL. */

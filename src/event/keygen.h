@@ -19,14 +19,14 @@ void kl_keygen_init(struct kl_keygen *keygen, struct kl_repo *repo);
 void kl_keygen_release(struct kl_keygen *keygen);
 
 /**
- * Run ssh-keygen with these arguments (ending with NULL) and this input. KL_ENO: ssh-keygen failed;
- * the message is the first line that it wrote to standard error. KL_ECANNOT: ssh-keygen is not
- * installed, or did not answer within a minute.
+ * Run ssh-keygen with these arguments (ending with NULL) and this input. Return KL_ENO if
+ * ssh-keygen failed. The message is the first line that it wrote to standard error. Return
+ * KL_ECANNOT if ssh-keygen is not installed, or did not answer within a minute.
  */
 int kl_keygen_run(struct kl_buf *out, const struct kl_keygen *keygen, const char *const *args,
 		  const void *in, size_t len);
 
-/** Return the path in a git setting, with "~/" expanded; NULL: not set. The caller frees. */
+/** Return the path in a git setting, with "~/" expanded; NULL if not set. The caller frees. */
 char *kl_keygen_path(struct kl_repo *repo, const char *key);
 
 #endif

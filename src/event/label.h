@@ -13,20 +13,21 @@
 struct kl_label_opts {
 	const git_oid *commit; /* K_i, the commit that the step leads to */
 	const char *workload, *surface, *contract;
-	const char *mechanism; /* NULL: take the label back */
-	const char *reason;    /* for people; NULL: none */
+	const char *mechanism; /* NULL to take the label back */
+	const char *reason;    /* for people; NULL if there is none */
 	int sign;              /* as in struct kl_noting */
 };
 
 /**
- * Write a label as a note; the caller frees *out, its event. KL_EINVALID: the reason is not UTF-8
- * text, or is too long.
+ * Write a label as a note; the caller frees *out, its event. Return KL_EINVALID if the reason is
+ * not UTF-8 text, or is too long.
  */
 int kl_label_put(struct kl_event **out, struct kl_repo *repo, const struct kl_label_opts *opts);
 /**
  * Return the label in force among these events: the newest of the labels that no other label
  * replaces. (Labels made in different clones do not replace each other.) The label returned can
- * lack a mechanism, which means that an earlier label was taken back. NULL: there is no label.
+ * lack a mechanism, which means that an earlier label was taken back. Return NULL if there is no
+ * label.
  */
 const struct kl_event *kl_label_holding(struct kl_event *const *event, size_t n);
 /**

@@ -27,8 +27,8 @@ struct kl_noting {
 /** Queue an event; sets its members commit, tree and, if signing, sig. The id does not change. */
 int kl_noting_add(struct kl_noting *noting, const git_oid *commit, struct kl_event *event);
 /**
- * Write the queued events; lines that a note already has are skipped. KL_EINVALID: no identity is
- * set; the message has git's advice.
+ * Write the queued events; lines that a note already has are skipped. Return KL_EINVALID if no
+ * identity is set. The message has git's advice.
  */
 int kl_noting_write(struct kl_noting *noting);
 void kl_noting_release(struct kl_noting *noting);

@@ -54,8 +54,8 @@ int kl_own_load(struct kl_own *out, struct kl_repo *repo)
 }
 
 /*
- * Return the next line of HEX characters from *at on, and set *at behind it; NULL: there is none. A
- * last line without a newline is incomplete: its writer was killed.
+ * Return the next line of HEX characters from *at on, and set *at behind it; NULL if there is none.
+ * A last line without a newline is incomplete: its writer was killed.
  */
 static const char *next_line(const struct kl_own *own, size_t *at)
 {

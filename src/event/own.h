@@ -14,10 +14,10 @@
  * of an event that this clone made. Ids of other events are never added.
  */
 struct kl_own {
-	const char *text; /* the file, mapped; NULL: there is none */
+	const char *text; /* the file, mapped; NULL if there is none */
 	size_t len;
 	unsigned searches;
-	uint8_t (*digest)[32]; /* sorted; NULL: not needed yet, as few searches read the file */
+	uint8_t (*digest)[32]; /* sorted; NULL if not needed yet, as few searches read the file */
 	size_t n;
 };
 

@@ -10,7 +10,7 @@
 struct kl_platform {
 	char id[32];        /* "cpu/x86-64-v3", "cuda/sm_90" */
 	char march[32];     /* "x86-64-v3", "sm_90a" */
-	char device[128];   /* model of the processor or GPU; "": not known yet */
+	char device[128];   /* model of the processor or GPU; "" if not known yet */
 	char compiler[384]; /* "gcc 12.2.0", "nvcc 13.0.88, cutlass 0123456789ab" */
 };
 

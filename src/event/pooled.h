@@ -16,7 +16,7 @@
 
 /**
  * Pool the members "profile" of workers' results (docs/formats.md, §8). A comparison that some
- * rounds lack is pooled from the other rounds. The caller owns the result; NULL: there are no
+ * rounds lack is pooled from the other rounds. The caller owns the result; NULL if there are no
  * rounds, or their points differ.
  */
 json_t *kl_pooled_profile(json_t *const *doc, size_t n);

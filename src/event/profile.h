@@ -19,15 +19,16 @@
  * from.
  */
 struct kl_ratio {
-	int64_t ppm, lo, hi; /* estimate, and its interval from lo to hi; 0: not known */
+	int64_t ppm, lo, hi; /* estimate, and its interval from lo to hi; 0 if not known */
 };
 
 struct kl_comparison {
 	const char *what;    /* "parent", or the name of a baseline */
-	const char *surface; /* digest of the other kernel's surface; "": unknown */
+	const char *surface; /* digest of the other kernel's surface; "" if unknown */
 	struct kl_ratio ratio;
 	enum kl_speed speed; /* KL_SPEED_NONE for a single case */
-	const json_t *doc;   /* JSON that the comparison was read from, borrowed; NULL: none */
+	/* JSON that the comparison was read from, borrowed; NULL if there is none */
+	const json_t *doc;
 };
 
 struct kl_comparisons {
@@ -45,12 +46,12 @@ struct kl_profile_point {
 
 struct kl_profile {
 	bool there;     /* false: not timed */
-	int64_t ns;     /* weighted mean over the cases; 0: unknown */
+	int64_t ns;     /* weighted mean over the cases; 0 if unknown */
 	int64_t aa_ppm; /* noise: largest distance of the A/A interval (kernel vs itself) from 1 */
 	struct kl_comparisons vs;
 	struct kl_profile_point *point; /* only if there are several cases */
 	size_t npoint;
-	json_t *points; /* owned: as written by the worker; NULL: none */
+	json_t *points; /* owned: as written by the worker; NULL if there is none */
 };
 void kl_profile_release(struct kl_profile *profile);
 
@@ -60,8 +61,8 @@ void kl_profile_release(struct kl_profile *profile);
  */
 void kl_profile_read(struct kl_profile *out, const json_t *doc);
 /**
- * Return the member "profile" as JSON. `doc` is its old value, whose unknown members are kept;
- * NULL: none. The caller owns the reference.
+ * Return the member "profile" as JSON. `doc` is its old value, whose unknown members are kept; NULL
+ * if there is none. The caller owns the reference.
  */
 json_t *kl_profile_json(const struct kl_profile *profile, const json_t *doc);
 json_t *kl_comparison_json(const struct kl_comparison *comparison);
@@ -74,9 +75,9 @@ json_t *kl_comparison_json(const struct kl_comparison *comparison);
 void kl_profile_of_result(struct kl_profile *out, const json_t *doc, const int64_t *weight,
 			  size_t n, const char *parent);
 
-/** Return the comparison with `what`; NULL: there is none. */
+/** Return the comparison with `what`; NULL if there is none. */
 const struct kl_comparison *kl_comparisons_find(const struct kl_comparisons *vs, const char *what);
-/** Return the comparison with the parent, or the first with a baseline; NULL: there is none. */
+/** Return the comparison with the parent, or the first with a baseline; NULL if there is none. */
 const struct kl_comparison *kl_comparisons_parent(const struct kl_comparisons *vs);
 const struct kl_comparison *kl_comparisons_baseline(const struct kl_comparisons *vs);
 /** Return the comparison with its two kernels exchanged. Borrows the strings of `comparison`. */

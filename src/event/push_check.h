@@ -26,7 +26,7 @@ struct kl_push_check {
 };
 
 /**
- * Check the commits. `base`: the commit to read the repository's list of signers from; NULL: the
+ * Check the commits. `base`: the commit to read the repository's list of signers from; NULL for the
  * commit that klineage.signers names (push_base.h).
  */
 int kl_push_check(struct kl_push_check *out, struct kl_repo *repo, const git_oid *commit, size_t n,

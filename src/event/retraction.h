@@ -15,7 +15,7 @@
 struct kl_retraction_opts {
 	/* id of the event, or a prefix of at least KL_RETRACTION_PREFIX digits */
 	const char *event;
-	const char *reason; /* for people; NULL: none */
+	const char *reason; /* for people; NULL if there is none */
 	/* 1: fail if the retraction cannot be signed; 0: sign if possible; -1: do not sign */
 	int sign;
 };
@@ -29,13 +29,14 @@ struct kl_retraction {
 	struct kl_word own; /* who made the retraction; `own.sig` tells who signed it */
 	/* numbers of notes and campaigns changed, and of cache entries removed */
 	size_t notes, campaigns, cached;
-	char *unsigned_; /* why the retraction is unsigned; NULL: it is signed */
+	char *unsigned_; /* why the retraction is unsigned; NULL if it is signed */
 };
 
 /**
- * Retract an event. KL_ENOTFOUND: no event in notes, segments or the cache has the prefix, or
- * several have it. KL_EINVALID: the event is itself a retraction. KL_EEXISTS: the event was
- * retracted before, and is not in the cache. KL_ECANNOT: `sign` is 1, and there is no key.
+ * Retract an event. Return KL_ENOTFOUND if no event in notes, segments or the cache has the prefix,
+ * or several have it. Return KL_EINVALID if the event is itself a retraction. Return KL_EEXISTS if
+ * the event was retracted before, and is not in the cache. Return KL_ECANNOT if `sign` is 1, and
+ * there is no key.
  */
 int kl_retract(struct kl_retraction *out, struct kl_repo *repo,
 	       const struct kl_retraction_opts *opts);

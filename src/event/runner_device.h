@@ -19,7 +19,7 @@
 #define KL_RUNNER_DEVICE_WORDS 201 /* maximum number of bytes of a string, with its NUL */
 
 struct kl_runner_device {
-	char device[KL_RUNNER_DEVICE_WORDS], driver[KL_RUNNER_DEVICE_WORDS]; /* "": unknown */
+	char device[KL_RUNNER_DEVICE_WORDS], driver[KL_RUNNER_DEVICE_WORDS]; /* "" if unknown */
 };
 
 /** Read the last reported device; both strings are "" if there is none or the file is damaged. */

@@ -39,13 +39,13 @@ struct kl_segment_line {
 };
 
 /**
- * Describe an event and the line with its canonical form. KL_EINVALID: the line is too long, or the
- * event is for another workload, or has no digest of a surface or of a contract.
+ * Describe an event and the line with its canonical form. Return KL_EINVALID if the line is too
+ * long, or the event is for another workload, or has no digest of a surface or of a contract.
  */
 int kl_segment_line_of(struct kl_segment_line *out, const struct kl_event *event, const char *text,
 		       size_t len, const char *workload);
 /**
- * Parse a line and describe it. `event` gets the event, which the caller frees; NULL: it is not
+ * Parse a line and describe it. `event` gets the event, which the caller frees; NULL if it is not
  * wanted. KL_EINVALID: also if the line is not an event in canonical form.
  */
 int kl_segment_line_read(struct kl_segment_line *out, struct kl_event **event, const char *text,
@@ -74,7 +74,10 @@ struct kl_segment {
 	size_t nplaces;
 };
 void kl_segment_release(struct kl_segment *segment);
-/** Read the index line. KL_EINVALID: it is malformed, or does not fit to the length of the file. */
+/**
+ * Read the index line. Return KL_EINVALID if it is malformed, or does not fit to the length of the
+ * file.
+ */
 int kl_segment_open(struct kl_segment *out, const char *workload, const char *text, size_t len);
 
 /** A function that is called for a line, without its newline; to stop, it returns nonzero. */
@@ -86,9 +89,9 @@ int kl_segment_of_surface(const struct kl_segment *segment, const char *surface,
 int kl_segment_each_line(const char *text, size_t len, kl_segment_fn *fn, void *payload);
 
 struct kl_segment_check {
-	/** Called for each flaw; `line` counts from 1, the index line; 0: the whole file. */
+	/** Called for each flaw; `line` counts from 1, the index line; 0 for the whole file. */
 	void (*flaw)(const char *path, size_t line, const char *what, void *payload);
-	/** Called for each valid event; NULL: not wanted. */
+	/** Called for each valid event; NULL if not wanted. */
 	void (*event)(const char *path, struct kl_event *event, void *payload);
 	void *payload;
 	size_t flaws, events; /* numbers of both */

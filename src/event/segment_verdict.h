@@ -14,8 +14,8 @@
  * Find the verdict for a key: a failure rather than a pass, then one of the whole gate, then the
  * newest. A retracted event is no verdict, nor is one of class `no-change` or `inconclusive`. A
  * correctness failure serves whatever the kernel is compared with; any other verdict must have been
- * compared with the key's parent if the key asks for a profile. The caller owns `*event`.
- * KL_ENOTFOUND: there is none.
+ * compared with the key's parent if the key asks for a profile. The caller owns `*event`. Return
+ * KL_ENOTFOUND if there is none.
  */
 int kl_segment_verdict_find(struct kl_event **event, struct kl_repo *repo,
 			    const struct kl_cache_key *key);

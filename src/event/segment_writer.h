@@ -22,8 +22,8 @@
 struct kl_segment_writer;
 
 /**
- * Open a campaign, which need not exist. KL_EINVALID: workload or name is not a slug, another ref
- * is in the way, or no identity is set.
+ * Open a campaign, which need not exist. Return KL_EINVALID if workload or name is not a slug,
+ * another ref is in the way, or no identity is set.
  */
 int kl_segment_writer_open(struct kl_segment_writer **out, struct kl_repo *repo,
 			   const char *workload, const char *name);

@@ -37,18 +37,18 @@ int kl_segments_of_surface(struct kl_segments *segments, const char *surface, co
 			   kl_segments_fn *fn, void *payload);
 
 struct kl_segments_filter {
-	const char *campaign; /* "<workload>/<name>"; NULL: all */
-	const char *contract; /* NULL: any */
-	const char *kind;     /* such as "probe"; NULL: any */
-	const char *id;       /* the first digits of the id; NULL: any */
+	const char *campaign; /* "<workload>/<name>"; NULL for all */
+	const char *contract; /* NULL for any */
+	const char *kind;     /* such as "probe"; NULL for any */
+	const char *id;       /* the first digits of the id; NULL for any */
 };
 /** Call `fn` for each event that the filter accepts, each once in a campaign. */
 int kl_segments_each(struct kl_segments *segments, const struct kl_segments_filter *filter,
 		     kl_segments_fn *fn, void *payload);
 
 /**
- * Find an event by its id or a prefix of its id, reading all campaigns. KL_ENOTFOUND: no event
- * matches, or several do. The caller frees *event.
+ * Find an event by its id or a prefix of its id, reading all campaigns. Return KL_ENOTFOUND if no
+ * event matches, or several do. The caller frees *event.
  */
 int kl_segments_find_id(struct kl_event **event, struct kl_segments *segments, const char *prefix);
 

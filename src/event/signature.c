@@ -33,10 +33,12 @@ void kl_signed_release(struct kl_signed *result)
 struct question {
 	const struct kl_keygen *keygen;
 	const struct kl_sign_claim *claim;
-	const char *allowed, *revoked; /* files with keys; NULL: none */
+	const char *allowed, *revoked; /* files with keys; NULL if there is none */
 	const char *sig;               /* file with the signature */
-	const char *guess;             /* signer of the previous claim, tried first; NULL: none */
-	char when[48];                 /* option -Overify-time=...; "": the key must be valid now */
+	/* signer of the previous claim, tried first; NULL if there is none */
+	const char *guess;
+	/* option -Overify-time=...; "" if the key must be valid now */
+	char when[48];
 };
 
 static int run_keygen(struct kl_buf *out, const struct question *question, const char *command,
@@ -91,7 +93,7 @@ static int check_unlisted(struct kl_signed *out, const struct question *question
 /*
  * Check whether this signer made the signature. ssh-keygen does not report that a key is revoked,
  * so if verification fails, verify again without the revocation list: success means that the key is
- * revoked. KL_ENO: the signer did not make the signature.
+ * revoked. Return KL_ENO if the signer did not make the signature.
  */
 static int check_signer(struct kl_signed *out, const struct question *question,
 			const char *principal)
@@ -167,7 +169,7 @@ static bool can_be_cached(const struct kl_sign_claim *claim)
 /* Data that all claims of one kl_sign_check() share. */
 struct checking {
 	struct kl_signers *signers;
-	const char *allowed; /* file with the lists of signers; NULL: none */
+	const char *allowed; /* file with the lists of signers; NULL if there is none */
 	const char *dir;     /* directory for files with signatures */
 };
 

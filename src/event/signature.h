@@ -31,7 +31,7 @@ const char *kl_sign_state_name(enum kl_sign_state state);
 
 struct kl_signed {
 	enum kl_sign_state state;
-	/* good: the signer's principal; unknown: the key's fingerprint; NULL: not known */
+	/* good: the signer's principal; unknown: the key's fingerprint; NULL if not known */
 	char *who;
 	char *why; /* bad, unchecked: the reason; otherwise NULL */
 };
@@ -41,15 +41,17 @@ void kl_signed_release(struct kl_signed *result);
 struct kl_sign_claim {
 	const void *text;
 	size_t len;
-	const char *sig; /* "": none */
-	/* time at which the key must have been allowed, such as "2026-11-20T10:00:00Z"; "": now */
+	const char *sig; /* "" if there is none */
+	/*
+	 * time at which the key must have been allowed, such as "2026-11-20T10:00:00Z"; "" for now
+	 */
 	const char *time;
 };
 
 /**
  * Check claims: `out[i]` is the result for `claim[i]`. Checks run in parallel, because each takes
  * one or two calls of ssh-keygen; results of earlier checks are taken from a cache. A bad signature
- * is a state, not an error. KL_EIO: the check itself failed.
+ * is a state, not an error. Return KL_EIO if the check itself failed.
  */
 int kl_sign_check(struct kl_signed *out, struct kl_signers *signers,
 		  const struct kl_sign_claim *claim, size_t n);
@@ -57,25 +59,25 @@ int kl_sign_check(struct kl_signed *out, struct kl_signers *signers,
 struct kl_sign_claim kl_sign_claim_of(const struct kl_event *event);
 
 /**
- * Verify a signature of a text; the caller owns `*principal`, the signer. KL_EINVALID: the
- * signature does not match, or its key is not allowed. KL_ECANNOT: there are no lists of signers or
- * no ssh-keygen.
+ * Verify a signature of a text; the caller owns `*principal`, the signer. Return KL_EINVALID if the
+ * signature does not match, or its key is not allowed. Return KL_ECANNOT if there are no lists of
+ * signers or no ssh-keygen.
  */
 int kl_sign_verify(char **principal, struct kl_signers *signers, const void *text, size_t len,
 		   const char *sig);
 
 /**
  * Return the public key if this value of user.signingKey is a literal key, whose private key an SSH
- * agent has. NULL: the value is the path of a key file.
+ * agent has. Return NULL if the value is the path of a key file.
  */
 const char *kl_sign_literal_key(const char *value);
 /**
  * Sign a text with user.signingKey; the caller owns `*sig`. The key is a file, or a literal public
- * key ("key::ssh-ed25519 ...", "ssh-...") whose private key an SSH agent has. KL_ECANNOT: there is
- * no key, or ssh-keygen cannot sign with it.
+ * key ("key::ssh-ed25519 ...", "ssh-...") whose private key an SSH agent has. Return KL_ECANNOT if
+ * there is no key, or ssh-keygen cannot sign with it.
  */
 int kl_sign_text(char **sig, struct kl_repo *repo, const void *text, size_t len);
-/** Set `*out` to the boolean klineage.sign. KL_EINVALID: the value is not a boolean. */
+/** Set `*out` to the boolean klineage.sign. Return KL_EINVALID if the value is not a boolean. */
 int kl_sign_wanted(bool *out, struct kl_repo *repo);
 /** Sign the id of a sealed event and set its `sig`. Errors as kl_sign_text. */
 int kl_sign_event_now(struct kl_repo *repo, struct kl_event *event);

@@ -12,7 +12,7 @@ struct kl_signers {
 	struct kl_buf text; /* both lists */
 	char *revoked;
 	char digest[KL_DIGEST_HEX];
-	char *dir, *path; /* private directory, and the file with both lists; NULL: not written */
+	char *dir, *path; /* private directory, and the file with both lists; NULL if not written */
 	bool none;        /* there is no list */
 };
 

@@ -24,8 +24,8 @@
 struct kl_signers;
 
 /**
- * Load the lists. A list that does not exist counts as empty. KL_EINVALID: a list is too long, or
- * the repository's list is not a regular file.
+ * Load the lists. A list that does not exist counts as empty. Return KL_EINVALID if a list is too
+ * long, or the repository's list is not a regular file.
  */
 int kl_signers_open(struct kl_signers **out, struct kl_repo *repo, const git_oid *base);
 /** Use this text as the only list. */
@@ -47,7 +47,7 @@ const char *kl_signers_digest(const struct kl_signers *signers);
  * no list.
  */
 int kl_signers_path(const char **path, struct kl_signers *signers);
-/** Return the path in gpg.ssh.revocationFile; NULL: not set. */
+/** Return the path in gpg.ssh.revocationFile; NULL if not set. */
 const char *kl_signers_revoked(const struct kl_signers *signers);
 const struct kl_keygen *kl_signers_keygen(const struct kl_signers *signers);
 struct kl_repo *kl_signers_repo(const struct kl_signers *signers);
@@ -65,7 +65,7 @@ int kl_signers_merge_base(bool *there, git_oid *out, struct kl_repo *repo, const
  */
 int kl_signers_in_range(bool *out, struct kl_repo *repo, const git_oid *base, const git_oid *head);
 
-/** Append the repository's list at a commit. KL_ENOTFOUND: the commit has no list. */
+/** Append the repository's list at a commit. Return KL_ENOTFOUND if the commit has no list. */
 int kl_signers_of_commit(struct kl_buf *out, struct kl_repo *repo, const git_oid *commit);
 
 #endif

@@ -17,9 +17,9 @@
  *	kl_verdict_lookup_run(&j, repo);		read all notes once, for all kernels
  */
 struct kl_verdict_entry {
-	char commit[KL_OID_HEX]; /* "": none */
+	char commit[KL_OID_HEX]; /* "" if there is none */
 	char *dir, *workload;
-	char *why; /* why the kernel cannot be judged; NULL: it can be judged */
+	char *why; /* why the kernel cannot be judged; NULL if it can be judged */
 	char surface[KL_DIGEST_HEX], contract[KL_DIGEST_HEX];
 	struct kl_fold fold; /* this and the following members are set by kl_verdict_lookup_run */
 	size_t stale; /* number of events in the commit's note for another surface or contract */
@@ -39,7 +39,9 @@ struct kl_verdict_lookup {
 /** Add the kernels that a commit changes relative to its first parent. */
 int kl_verdict_lookup_commit(struct kl_verdict_lookup *lookup, struct kl_repo *repo,
 			     const git_oid *commit);
-/** Add a kernel by its surface; `commit` is recorded in the kernel's entry; NULL: none. */
+/**
+ * Add a kernel by its surface; `commit` is recorded in the kernel's entry; NULL if there is none.
+ */
 void kl_verdict_lookup_state(struct kl_verdict_lookup *lookup, const struct kl_surface *surface,
 			     const git_oid *commit);
 /** Look up the verdicts on all kernels that were added. */
