@@ -15,7 +15,7 @@ struct kl_library_checker {
 	void *payload;
 	struct kl_map events; /* valid events only: id -> struct kl_event *, values owned */
 	struct kl_map bad;    /* ids of events that were reported as invalid */
-	/* commit -> " <surface>/<contract> ...", values owned; "": the commit is missing here */
+	/* commit -> " <surface>/<contract> ...", values owned; "" if the commit is missing here */
 	struct kl_map digests;
 	const char *where; /* path of the card that is being checked */
 };
