@@ -14,8 +14,8 @@
  * Check that the text decodes as instructions from its first to its last byte, that a kernel may
  * contain each of these instructions (x86.h), and that the entry, the start function and the target
  * of every direct branch are starts of instructions. Check also that the kernel's own code, unlike
- * the code of the libraries, does not use thread-local data (such as errno). KL_ENO: a check
- * failed; the message says where.
+ * the code of the libraries, does not use thread-local data (such as errno). Return KL_ENO if a
+ * check failed. The message says where.
  */
 int kl_code_check(const struct kl_image *image);
 

@@ -22,8 +22,8 @@ bool kl_host_symbol_may_use(const char *name);
  */
 bool kl_host_symbol_reserved(const char *name);
 /**
- * Return the first symbol that an image imports although host code may not use it; NULL: none. The
- * string belongs to the image.
+ * Return the first symbol that an image imports although host code may not use it; NULL if there is
+ * none. The string belongs to the image.
  */
 const char *kl_host_symbol_foreign(const struct kl_image *image);
 

@@ -16,8 +16,8 @@ struct head {
 	uint64_t naddress, nthread, nimport, nnames;
 	uint64_t len; /* bytes of the file */
 	/*
-	 * offsets of the adapter's functions, plus 1; 0: none. In an image without an adapter,
-	 * these members are zero, like the padding after them
+	 * offsets of the adapter's functions, plus 1; 0 if there is none. In an image without an
+	 * adapter, these members are zero, like the padding after them
 	 */
 	uint64_t adapter[KL_IMAGE_ADAPTER];
 };

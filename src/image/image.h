@@ -86,8 +86,8 @@ uint64_t kl_image_file_offset(uint64_t offset);
 
 /**
  * Read and check an image of `len` bytes. *out borrows `bytes`, which must be aligned to 8 bytes.
- * KL_EINVALID: the bytes are not an image, or a part of it is out of bounds; the message says
- * which.
+ * Return KL_EINVALID if the bytes are not an image, or a part of it is out of bounds. The message
+ * says which.
  */
 int kl_image_read(struct kl_image *out, const void *bytes, size_t len);
 /**

@@ -13,12 +13,12 @@
  * files that cannot change.
  */
 struct kl_image_mapped {
-	unsigned char *base; /* address of the image, where the text starts; NULL: not mapped */
+	unsigned char *base; /* address of the image, where the text starts; NULL if not mapped */
 	uint64_t size;       /* bytes of all segments */
 	void *range;         /* all reserved addresses, with the guards */
 	uint64_t range_bytes;
 	/*
-	 * addresses of the parts whose offsets are in struct kl_image under the same names; NULL:
+	 * addresses of the parts whose offsets are in struct kl_image under the same names; NULL if
 	 * the image has no such part
 	 */
 	unsigned char *entry, *arena, *dims, *start, *frames, *adapter[KL_IMAGE_ADAPTER];
@@ -27,7 +27,7 @@ struct kl_image_mapped {
 };
 
 /**
- * Return the address of the function or variable `name` of this process; NULL: the process has no
+ * Return the address of the function or variable `name` of this process; NULL if the process has no
  * such function or variable.
  */
 typedef void *(*kl_image_find)(const char *name, void *payload);
@@ -35,8 +35,8 @@ typedef void *(*kl_image_find)(const char *name, void *payload);
 /**
  * Map the image of `len` bytes in the file `fd`, with KL_IMAGE_GUARD inaccessible bytes on both
  * sides. `find` is called with `payload` for each name that the image imports; if `find` is NULL,
- * the image must not import names. KL_EINVALID: the file is not a valid image, or `find` does not
- * find a name; KL_EIO: the system cannot map the file.
+ * the image must not import names. Return KL_EINVALID if the file is not a valid image, or `find`
+ * does not find a name. Return KL_EIO if the system cannot map the file.
  */
 int kl_image_map(struct kl_image_mapped *out, int fd, size_t len, kl_image_find find,
 		 void *payload);

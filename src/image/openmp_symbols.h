@@ -18,7 +18,7 @@ bool kl_openmp_symbol(const char *name);
 /** Return true if `name` belongs to OpenMP, whether kernels may call it or not. */
 bool kl_openmp_named(const char *name);
 /**
- * Return a name that an image imports and kernels with threads may not call; NULL: there is none.
+ * Return a name that an image imports and kernels with threads may not call; NULL if there is none.
  */
 const char *kl_openmp_symbol_foreign(const struct kl_image *image);
 

@@ -25,8 +25,8 @@ struct kl_x86_insn {
 	int64_t target; /* target of a branch, relative to the start of the instruction */
 	bool segment;   /* it uses %fs or %gs */
 	/*
-	 * why a kernel must not contain it, such as "calls the system"; NULL: a kernel may contain
-	 * it
+	 * why a kernel must not contain it, such as "calls the system"; NULL if a kernel may
+	 * contain it
 	 */
 	const char *refusal;
 };

@@ -14,14 +14,15 @@ struct kl_x86_reader {
 	size_t n, at; /* bytes of `code`; how many of them have been read */
 	/* true after prefix 66 (size), 67 (address), f0 (lock), 64 or 65 (segment) */
 	bool size, address, lock, segment;
-	unsigned repeat, rex; /* `repeat`: prefix f2 or f3; `rex`: prefix 40 to 4f; 0: none */
-	bool vector;          /* it is encoded with VEX, EVEX or XOP */
+	/* `repeat`: prefix f2 or f3; `rex`: prefix 40 to 4f; 0 if there is none */
+	unsigned repeat, rex;
+	bool vector; /* it is encoded with VEX, EVEX or XOP */
 	/* opcode map: 0: one byte, 1: 0f, 2: 0f 38, 3: 0f 3a; EVEX and XOP have further maps */
 	unsigned map;
 	unsigned opcode, modrm;
 };
 
-/** Return why a kernel must not contain the instruction; NULL: a kernel may contain it. */
+/** Return why a kernel must not contain the instruction; NULL if a kernel may contain it. */
 const char *kl_x86_refusal(const struct kl_x86_reader *reader);
 /** Return true if the instruction reads or writes the segment register %fs or %gs as an operand. */
 bool kl_x86_names_segment(const struct kl_x86_reader *reader);

@@ -19,7 +19,7 @@ static const char system_call[] = "calls the system", clock_read[] = "reads a cl
 struct rule {
 	uint8_t map, opcode;
 	uint8_t how;    /* ANY; or the value of ModRM's reg field, alone or with REG or MEM */
-	uint8_t prefix; /* ANY; the required prefix 0xf2, 0xf3 or 0x66; 0: none of these three */
+	uint8_t prefix; /* ANY; the required prefix 0xf2, 0xf3 or 0x66; 0 if none of these three */
 	const char *why;
 };
 
@@ -76,7 +76,7 @@ static const struct rule rules[] = {
 
 /*
  * The instructions 0f 01 with a register operand, by their whole ModRM byte, and why they are
- * refused; NULL: they are allowed.
+ * refused; NULL if they are allowed.
  */
 static const struct { uint8_t modrm; const char *why; } system_group[] = {
 	{ 0xd0, identify }, { 0xf9, clock_read }, { 0xfd, clock_read }, { 0xee, protect },
