@@ -78,7 +78,7 @@ static void add_inner(struct kl_strvec *argv, uid_t uid, const struct kl_jail_li
 }
 
 /*
- * Build the command line of bwrap. `uid` is the user id to change to; 0: keep the user id, in a
+ * Build the command line of bwrap. `uid` is the user id to change to; 0 to keep the user id, in a
  * user namespace.
  */
 static void make_command(struct kl_strvec *argv, uid_t uid, const struct kl_jail_run *run,

@@ -22,12 +22,12 @@
  */
 struct place {
 	char *from, *to; /* path outside the jail, and its place below the new root */
-	char *link;      /* target of a symlink to make; NULL: mount `from` instead */
+	char *link;      /* target of a symlink to make; NULL to mount `from` instead */
 	bool dir, writable;
 };
 
 struct cell {
-	/* directory of the new root; NULL: no chroot, because we cannot mount */
+	/* directory of the new root; NULL if no chroot, because we cannot mount */
 	char *root;
 	struct place *place; /* mounts and symlinks to make, in this order */
 	size_t n, alloc;

@@ -29,7 +29,7 @@ enum kl_jail_filter_flags {
 	KL_FILTER_NO_MODES = 1 << 1,
 };
 struct kl_jail_filter {
-	int fd; /* memfd with the code of the filter, positioned at its start; -1: not made */
+	int fd; /* memfd with the code of the filter, positioned at its start; -1 if not made */
 	struct sock_fprog prog;
 	struct sock_filter *code;
 };

@@ -54,19 +54,19 @@ struct kl_jail {
 	enum kl_jail_level level;
 	bool userns;    /* bwrap: use a user namespace, because we are not root or cannot mount */
 	bool no_mounts; /* chroot: only change the user id, because root cannot mount here */
-	/* processor time in ms that backend/tool.c allows one compiler run; 0: its default */
+	/* processor time in ms that backend/tool.c allows one compiler run; 0 for its default */
 	int64_t compile_ms;
 };
 
 /**
  * Choose a level and check by a test run that it works. KL_JAIL_AUTO: choose the first level that
- * works, but never KL_JAIL_NONE. KL_ECANNOT: the level does not work on this machine, or no level
- * does.
+ * works, but never KL_JAIL_NONE. Return KL_ECANNOT if the level does not work on this machine, or
+ * no level does.
  */
 int kl_jail_open(struct kl_jail *out, enum kl_jail_level want);
 /**
- * Open the level that KLINEAGE_JAIL names; if that is not set, the configured level `name` (NULL:
- * KL_JAIL_AUTO). KL_EINVALID: there is no such level. Otherwise as kl_jail_open().
+ * Open the level that KLINEAGE_JAIL names; if that is not set, the configured level `name` (NULL
+ * for KL_JAIL_AUTO). Return KL_EINVALID if there is no such level. Otherwise as kl_jail_open().
  */
 int kl_jail_open_named(struct kl_jail *out, const char *name);
 int kl_jail_level_parse(enum kl_jail_level *out, const char *name);
@@ -88,27 +88,27 @@ struct kl_jail_run {
 	 */
 	const char *workdir;
 	/*
-	 * paths that can be read in addition to those that every jail shows; NULL-terminated; NULL:
-	 * none
+	 * paths that can be read in addition to those that every jail shows; NULL-terminated; NULL
+	 * if there is none
 	 */
 	const char *const *readable;
-	const char *const *env;   /* the complete environment; NULL: a fixed minimal one */
-	struct kl_buf *out, *err; /* stdout and stderr are appended; NULL: discard */
-	const void *in;           /* stdin, `in_len` bytes; NULL: /dev/null */
+	const char *const *env;   /* the complete environment; NULL for a fixed minimal one */
+	struct kl_buf *out, *err; /* stdout and stderr are appended; NULL to discard it */
+	const void *in;           /* stdin, `in_len` bytes; NULL for /dev/null */
 	size_t in_len;
-	int64_t timeout_ms; /* limit of wall-clock time; 0: no limit */
-	/* limit of processor time of each process, rounded up to seconds; 0: no limit */
+	int64_t timeout_ms; /* limit of wall-clock time; 0 if there is no limit */
+	/* limit of processor time of each process, rounded up to seconds; 0 if there is no limit */
 	int64_t cpu_ms;
-	/* limit in MiB of address space (compiler) or data (worker); 0: default */
+	/* limit in MiB of address space (compiler) or data (worker); 0 for the default */
 	int64_t mem_mib;
-	int64_t file_mib; /* limit in MiB of the size of a file; 0: default */
-	int max_procs;    /* most processes of the user id; 0: default */
+	int64_t file_mib; /* limit in MiB of the size of a file; 0 for the default */
+	int max_procs;    /* most processes of the user id; 0 for the default */
 };
 
 /**
- * Run a program in the jail. Return 0 if it ran, however it ended (see kl_proc_run()); KL_ECANNOT:
- * the jail could not be built. As root, this gives the work directory and everything in it to the
- * user id of the jail.
+ * Run a program in the jail. Return 0 if it ran, however it ended (see kl_proc_run()). Return
+ * KL_ECANNOT if the jail could not be built. As root, this gives the work directory and everything
+ * in it to the user id of the jail.
  */
 int kl_jail_run(struct kl_proc_result *res, const struct kl_jail *jail,
 		const struct kl_jail_run *run);

@@ -121,7 +121,7 @@ static int make_ruleset(int *out, const struct kl_jail_run *run)
 
 struct cage {
 	int ruleset;
-	uid_t uid; /* user id to change to; 0: keep ours */
+	uid_t uid; /* user id to change to; 0 to keep ours */
 	struct kl_jail_limits limits;
 	struct kl_jail_filter filter;
 };

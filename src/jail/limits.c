@@ -53,7 +53,7 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run
 }
 
 /*
- * Lower a limit to `value`; -1: keep the limit. A limit is never raised: an unprivileged caller
+ * Lower a limit to `value`; -1 to keep the limit. A limit is never raised: an unprivileged caller
  * cannot raise it, and no caller needs that.
  */
 static int lower_limit(int what, int64_t value)
