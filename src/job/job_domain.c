@@ -204,7 +204,7 @@ int kl_job_point_at(struct kl_point *out, const struct kl_job *job, const char *
 }
 
 /*
- * Return the member `index` of a fill, which holds the bound of the indices at each point; NULL:
+ * Return the member `index` of a fill, which holds the bound of the indices at each point; NULL if
  * the fill has no such member.
  */
 static json_t *index_of(json_t *fill)
