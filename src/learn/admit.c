@@ -76,8 +76,8 @@ static int can_try(const struct kl_admit *work)
 
 /*
  * If `old` enables other cards, set work->partner to the first of them that is in the library, is
- * not retracted, and can be tried with the model or, without a model, by tools. KL_ECANNOT: `old`
- * enables cards, but none of them can be tried.
+ * not retracted, and can be tried with the model or, without a model, by tools. Return KL_ECANNOT
+ * if `old` enables cards, but none of them can be tried.
  */
 static int find_partner(struct kl_admit *work)
 {

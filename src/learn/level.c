@@ -165,8 +165,8 @@ static bool is_same_code(struct kl_level_found *found, const struct kl_level_evi
 /* --- lineages --------------------------------------------------------------------------------- */
 
 /*
- * Get the lines of a lineage's K*, borrowed; NULL: the lineage is not in this repository or cannot
- * be read.
+ * Get the lines of a lineage's K*, borrowed; NULL if the lineage is not in this repository or
+ * cannot be read.
  */
 static int expert_lines(const struct kl_strvec **out, struct kl_level_evidence *evidence,
 			const char *lineage)

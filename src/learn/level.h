@@ -38,7 +38,7 @@ void kl_level_evidence_release(struct kl_level_evidence *evidence);
 struct kl_level_state {
 	const struct kl_surface *surface;
 	git_oid commit;
-	const char *lineage; /* "<workload>/<name>"; NULL: it belongs to none */
+	const char *lineage; /* "<workload>/<name>"; NULL if it belongs to none */
 	const char *platform;
 };
 

@@ -27,11 +27,13 @@
  */
 struct kl_lift_result {
 	struct kl_card *card; /* owned; the new version */
-	struct kl_card *old;  /* the version in the library; owned; NULL: the card is new */
+	struct kl_card *old;  /* the version in the library; owned; NULL if the card is new */
 	size_t gained;        /* number of new rows of evidence */
-	/* id of the card that replaces this one; NULL: this card is not to be retracted */
+	/* id of the card that replaces this one; NULL if this card is not to be retracted */
 	char *same_as;
-	/* the rewriter that reworded the card, "chat" or "exec"; NULL: the card was not reworded */
+	/*
+	 * the rewriter that reworded the card, "chat" or "exec"; NULL if the card was not reworded
+	 */
 	const char *worded;
 	const struct kl_transition **t; /* transitions of the card's groups; borrowed */
 	size_t n, alloc;

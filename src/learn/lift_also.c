@@ -160,7 +160,10 @@ static void add_names(struct kl_strvec *out, const char *what, const struct kl_s
 	kl_strvec_push(out, line.ptr);
 }
 
-/* Return the arguments of __launch_bounds__ in a function's text; NULL: none. The caller frees. */
+/*
+ * Return the arguments of __launch_bounds__ in a function's text; NULL if there is none. The caller
+ * frees.
+ */
 static char *bounds_of(const char *text)
 {
 	static const char word[] = "__launch_bounds__";

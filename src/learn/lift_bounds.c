@@ -20,7 +20,7 @@ static const struct kl_contract *contract_at(const struct kl_lift_finder *finder
 
 /* --- bounds of sizes and profile figures ------------------------------------------------------ */
 
-/* Only points with these values are compared; NULL: any value. */
+/* Only points with these values are compared; NULL for any value. */
 struct frame {
 	const char *op, *dtype, *platform;
 };

@@ -38,7 +38,7 @@ struct kl_lifter {
 
 /** Return how the speed of K_i compares with that of K_{i-1}; KL_SPEED_NONE: not compared. */
 enum kl_speed kl_lift_speed_of(const struct kl_transition *transition);
-/** Return the speed of K_i divided by that of K_{i-1}, in millionths; 0: not compared. */
+/** Return the speed of K_i divided by that of K_{i-1}, in millionths; 0 if not compared. */
 int64_t kl_lift_ratio_of(const struct kl_transition *transition);
 /** Check that the step was re-derived in isolation, and that the gate confirmed the result. */
 bool kl_lift_is_verified(const struct kl_transition *transition);
@@ -68,7 +68,7 @@ bool kl_lift_is_in(const struct kl_transition *transition, const char *language)
 typedef void kl_lift_facts_fn(struct kl_strvec *out, const struct kl_transition *t,
 			      const struct kl_mechanism *m);
 /**
- * Get the facts that `of` appends for every transition of the group in `language` (NULL: in any
+ * Get the facts that `of` appends for every transition of the group in `language` (NULL for any
  * language).
  */
 void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *group, const char *language,
@@ -123,7 +123,7 @@ enum kl_lift_speed { KL_LIFT_UNSURE, KL_LIFT_FASTER, KL_LIFT_NO_FASTER, KL_LIFT_
 struct kl_lift_point {
 	/* the transition; of a trial: the step of a lineage from the state that the trial edited */
 	const struct kl_transition *t;
-	const struct kl_card_trial *trial; /* NULL: the point is of the transition */
+	const struct kl_card_trial *trial; /* NULL if the point is of the transition */
 	const char *event;                 /* that measured the point */
 	size_t at;    /* index into kl_lift_points.before: the target of K_{i-1} */
 	size_t point; /* number of the point in the contract, from 1 (kl_target_stand) */

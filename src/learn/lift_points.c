@@ -120,7 +120,10 @@ static enum kl_lift_speed trial_speed(const struct kl_card_trial *trial)
 	return trial->ratio.hi && trial->ratio.hi < 1000000 ? KL_LIFT_SLOWER : KL_LIFT_NO_FASTER;
 }
 
-/* Find the step from the state that the trial edited, on the trial's platform; NULL: none. */
+/*
+ * Find the step from the state that the trial edited, on the trial's platform; NULL if there is
+ * none.
+ */
 static const struct kl_transition *step_from(const struct kl_transitions *transitions,
 					     const struct kl_card_trial *trial)
 {

@@ -156,7 +156,7 @@ void kl_lift_untested(struct kl_card *card, const struct kl_lift_group *group,
 /* --- domains that earlier versions wrote as conditions ---------------------------------------- */
 
 /*
- * Return the only language of the operator in the card's measured steps; NULL: there are several,
+ * Return the only language of the operator in the card's measured steps; NULL if there are several,
  * or none. Borrowed from the card.
  */
 static const char *language_of(const struct kl_card *card, const char *op)
@@ -286,7 +286,7 @@ static bool is_implied(const struct kl_strvec *had, const char *now)
 
 /*
  * Return the role that the dim has and no other dim of the contract has, so that its extent is that
- * of the dim; -1: there is none.
+ * of the dim; -1 if there is none.
  */
 static int role_of(const struct kl_lifter *lifter, const struct kl_contract *contract, size_t dim)
 {

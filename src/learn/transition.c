@@ -57,7 +57,7 @@ void kl_transitions_release(struct kl_transitions *transitions)
 struct source {
 	struct kl_transitions *t;
 	struct kl_repo *repo;
-	/* notes of an exported directory; NULL: read the repository's notes */
+	/* notes of an exported directory; NULL to read the repository's notes */
 	const struct kl_map *notes;
 	char *lineage;
 	const git_oid *commit; /* commits of K_0, K_1, ... */

@@ -66,8 +66,8 @@ struct kl_transitions {
 
 /**
  * Add lineages. `what` is NULL (all lineages in the repository), "<workload>", "<workload>/<name>",
- * a ref, the directory of an exported lineage, or a directory of such directories. KL_ENOTFOUND:
- * `what` names no lineage.
+ * a ref, the directory of an exported lineage, or a directory of such directories. Return
+ * KL_ENOTFOUND if `what` names no lineage.
  */
 int kl_transitions_load(struct kl_transitions *transitions, struct kl_repo *repo, const char *what);
 void kl_transitions_release(struct kl_transitions *transitions);

@@ -7,7 +7,7 @@
 #include "repo/refs.h"
 #include "transplant/relations.h"
 
-/* Find the transition of a lineage that ends in a commit; NULL: it was not loaded. */
+/* Find the transition of a lineage that ends in a commit; NULL if it was not loaded. */
 static struct kl_transition *find_transition(const struct kl_transitions *transitions,
 					     const char *lineage, const git_oid *after)
 {

@@ -32,7 +32,7 @@ struct kl_widen_of {
 
 /**
  * Find new points, and write contracts that allow them. Return KL_ENO if there are no such points,
- * or no such contract can be written; the message has the reason.
+ * or no such contract can be written. The message has the reason.
  */
 int kl_widen(struct kl_widening *out, const struct kl_widen_of *of);
 void kl_widening_release(struct kl_widening *widening);

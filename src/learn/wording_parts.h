@@ -34,8 +34,8 @@ int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *word
 void kl_wording_group_release(struct kl_wording_group *group);
 
 /**
- * Put the model's texts into a copy of the card and check them. KL_EINVALID: a text is refused; the
- * message is to be sent to the model, and *out is unchanged.
+ * Put the model's texts into a copy of the card and check them. Return KL_EINVALID if a text is
+ * refused. The message is to be sent to the model, and *out is unchanged.
  */
 int kl_wording_check(struct kl_card **out, struct kl_wording_group *group,
 		     const struct kl_words *words);

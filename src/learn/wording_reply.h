@@ -26,8 +26,8 @@ struct kl_words_carrier {
 struct kl_words_pre {
 	bool sound; /* false: useful */
 	char *id, *text;
-	char *test;    /* predicate; NULL: the condition has no test */
-	char *witness; /* label of a refused step; NULL: the condition has no witness */
+	char *test;    /* predicate; NULL if the condition has no test */
+	char *witness; /* label of a refused step; NULL if the condition has no witness */
 };
 
 struct kl_words_risk {
@@ -44,7 +44,7 @@ struct kl_words {
 	size_t ncarrier, npre, nrisk;
 };
 
-/** Parse a reply. KL_EINVALID: the message is to be sent to the model; `out` is not changed. */
+/** Parse a reply. On KL_EINVALID, the message is to be sent to the model; `out` is not changed. */
 int kl_words_parse(struct kl_words *out, const char *text, size_t len);
 void kl_words_release(struct kl_words *words);
 

@@ -37,16 +37,16 @@ struct kl_worktree_step {
 	enum kl_speed speed;
 	struct kl_ratio ratio;
 	bool accepted; /* the verdict allows the commit */
-	/* why the verdict does not: a class, or "slower", "not-fast", "not-shown"; "": it does */
+	/* why the verdict does not: a class, or "slower", "not-fast", "not-shown"; "" if it does */
 	char refused[24];
-	/* class of the failed trial; "": the card was reproduced */
+	/* class of the failed trial; "" if the card was reproduced */
 	char class_[24];
 	char *missing; /* facts that the card provides and the edit lacks, or NULL */
 	bool noisy;    /* noise hides the speed, so the trial does not count */
 	struct kl_lock lock;
 	/* set by kl_worktree_step_record(): */
 	git_oid commit; /* zero: nothing was committed */
-	int64_t trial;  /* number of the trial of the card on this state; 0: none was recorded */
+	int64_t trial;  /* number of the trial of the card on this state; 0 if none was recorded */
 	enum kl_level level;
 	struct kl_card *after; /* the card with the trial, or NULL */
 };
@@ -55,29 +55,30 @@ struct kl_worktree_step_opts {
 	struct kl_repo *repo;
 	struct kl_library *library; /* needed if `card` is set */
 	struct kl_gate *gate;
-	const char *workload;           /* NULL: the contract nearest to the current directory */
-	const char *card;               /* id or a unique prefix; NULL: a free step */
-	const char *message;            /* NULL: write one from the card or the action */
+	const char *workload;           /* NULL for the contract nearest to the current directory */
+	const char *card;               /* id or a unique prefix; NULL for a free step */
+	const char *message;            /* NULL to write one from the card or the action */
 	const char *action, *mechanism; /* NULL: those of the card, or "edit" and none */
-	const char *require;            /* "fast" or "not-slower"; NULL: refuse only `slow` */
+	const char *require;            /* "fast" or "not-slower"; NULL to refuse only `slow` */
 	bool allow_slow;                /* commit a correct kernel even if it is slow */
 };
 
 /**
- * Find the edit. KL_EINVALID: HEAD is detached; the contract or its oracle differ from HEAD; nothing
- * changed; the card was retracted. KL_EBUSY: an operation of git, a walk or another step is in
- * progress here. KL_ENOTFOUND: the library has no such card, or HEAD lacks the kernel. Hints say
- * what to do. Other errors are those of kl_select() and kl_checkout_check().
+ * Find the edit. Return KL_EINVALID if HEAD is detached; the contract or its oracle differ from
+ * HEAD; nothing changed; the card was retracted. Return KL_EBUSY if an operation of git, a walk or
+ * another step is in progress here. Return KL_ENOTFOUND if the library has no such card, or HEAD
+ * lacks the kernel. Hints say what to do. Other errors are those of kl_select() and
+ * kl_checkout_check().
  */
 int kl_worktree_step_begin(struct kl_worktree_step *out, const struct kl_worktree_step_opts *opts);
 /**
  * Judge the edit against HEAD. KL_CARD_COMMIT_LATER: the job waits in the session; the caller sends
- * it. KL_ECANNOT: the gate cannot judge here.
+ * it. Return KL_ECANNOT if the gate cannot judge here.
  */
 int kl_worktree_step_judge(struct kl_worktree_step *step, const struct kl_worktree_step_opts *opts);
 /**
  * Record the judged edit: commit it if it was accepted, and add the trial to the claimed card.
- * KL_ECHANGED: the branch moved while the edit was judged; no ref was changed.
+ * Return KL_ECHANGED if the branch moved while the edit was judged; no ref was changed.
  */
 int kl_worktree_step_record(struct kl_worktree_step *step,
 			    const struct kl_worktree_step_opts *opts);
