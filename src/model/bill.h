@@ -18,7 +18,7 @@
 
 struct kl_bill_line {
 	char day[KL_BILL_DAY]; /* in UTC */
-	char *model;           /* as kl_bill_model() writes it; "": the rows name no model */
+	char *model;           /* as kl_bill_model() writes it; "" if the rows name no model */
 	int64_t nano;          /* charged, nano-dollars; a refund is negative */
 	size_t rows;           /* number of its rows that have an amount */
 	struct kl_usage usage; /* tokens; known if all rows have token counts */
@@ -35,8 +35,8 @@ struct kl_bill {
 };
 
 /**
- * Read the bill in the file `path`; `out` must be empty. KL_EINVALID: the form is unknown, or the
- * file is malformed or too large; the message names the file and, if known, the line.
+ * Read the bill in the file `path`; `out` must be empty. Return KL_EINVALID if the form is unknown,
+ * or the file is malformed or too large. The message names the file and, if known, the line.
  */
 int kl_bill_load(struct kl_bill *out, const char *path);
 /** Parse the text of a file; `name` is used in messages. `out` must be empty. */

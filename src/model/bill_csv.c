@@ -11,7 +11,7 @@
 #define NO_COLUMN SIZE_MAX
 #define MAX_TOKENS_OF_ROW INT64_C(1000000000000)
 
-/* The forms, with the names of the columns that are read; NULL: the form has no such column. */
+/* The forms, with the names of the columns that are read; NULL if the form has no such column. */
 static const struct form {
 	const char *name, *time, *model, *cost, *currency;
 	/* the column `model` has items that include the model: see kl_bill_item_model() */

@@ -104,7 +104,7 @@ static int read_openrouter(struct kl_bill_reader *reader, struct kl_bill_row *ro
 static const struct form {
 	const char *name;
 	const char *time; /* member of an element of `data` */
-	/* member of an element that lists its charges; NULL: the element itself is one charge */
+	/* member of an element that lists its charges; NULL if the element itself is one charge */
 	const char *results;
 	int (*read)(struct kl_bill_reader *reader, struct kl_bill_row *row, const json_t *result);
 } forms[] = {

@@ -23,8 +23,8 @@ struct kl_bill_reader {
 };
 
 /**
- * Add a row to the line of its day and model; if there is no such line, add one. KL_EINVALID: there
- * are too many lines, or the sum is too large.
+ * Add a row to the line of its day and model; if there is no such line, add one. Return KL_EINVALID
+ * if there are too many lines, or the sum is too large.
  */
 int kl_bill_add(struct kl_bill_reader *reader, const struct kl_bill_row *row);
 

@@ -27,7 +27,7 @@ struct kl_turn {
 	char *answered;   /* the model's name as the provider reports it, or NULL */
 	char *request_id; /* or NULL */
 	char *time;
-	char *reservation; /* id of its reservation in the ledger; NULL: not metered */
+	char *reservation; /* id of its reservation in the ledger; NULL if not metered */
 	enum kl_budget budget;
 	enum kl_cache_ttl cache;
 	enum kl_stop stop;
@@ -37,7 +37,7 @@ struct kl_turn {
 	struct kl_usage usage;
 	bool implausible; /* the provider's token counts cannot be right and were dropped */
 	int64_t nano;     /* actual cost, nano-dollars */
-	/* source of the price (struct kl_price, `from`); NULL: not metered */
+	/* source of the price (struct kl_price, `from`); NULL if not metered */
 	char *price;
 	struct kl_rates rates;      /* the rates of that price */
 	char prompt[KL_DIGEST_HEX]; /* digest of everything sent */
@@ -59,18 +59,18 @@ struct kl_conversation {
 	 * the members below are set only by kl_session_conversation(), whose conversations can be
 	 * continued
 	 */
-	struct kl_session *session; /* borrowed; NULL: the conversation can only be read */
+	struct kl_session *session; /* borrowed; NULL if the conversation can only be read */
 	/*
 	 * the conversation ends after its first turn, unless the reply of that turn cannot be used
 	 */
 	bool single;
-	int64_t stored_ns; /* when this process stored its last turn; 0: never */
+	int64_t stored_ns; /* when this process stored its last turn; 0 for never */
 	bool settled;      /* this process has tried to settle the stored replies */
 };
 
 /**
- * Load a conversation; it is empty if there is no such ref. KL_EINVALID: invalid name or malformed
- * content.
+ * Load a conversation; it is empty if there is no such ref. Return KL_EINVALID if invalid name or
+ * malformed content.
  */
 int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, const char *workload,
 			 const char *name, const char *phase);
@@ -82,7 +82,7 @@ int kl_conversation_load_ref(struct kl_conversation *out, struct kl_repo *repo, 
 void kl_conversation_release(struct kl_conversation *conversation);
 
 /**
- * Return the cost of all turns in nano-dollars; -1: not metered. Set `*model` to the model of the
+ * Return the cost of all turns in nano-dollars; -1 if not metered. Set `*model` to the model of the
  * last turn, borrowed, or NULL.
  */
 int64_t kl_conversation_cost(const char **model, const struct kl_conversation *conversation);

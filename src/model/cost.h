@@ -34,7 +34,7 @@ enum kl_cost_by {
 };
 
 struct kl_cost_of {
-	const struct kl_price *price; /* NULL: not metered */
+	const struct kl_price *price; /* NULL if not metered */
 	enum kl_cache_ttl cache;
 	int64_t request_bytes;
 	int64_t max_tokens;

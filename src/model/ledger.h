@@ -68,7 +68,7 @@ struct kl_reservation {
 };
 
 /**
- * Reserve the worst-case cost of a request. Return KL_ENO if it would exceed the cap; the message
+ * Reserve the worst-case cost of a request. Return KL_ENO if it would exceed the cap. The message
  * has the amounts.
  */
 int kl_ledger_reserve(struct kl_reservation *out, struct kl_repo *repo, const char *account,

@@ -34,8 +34,8 @@ bool kl_money_read_amount(int64_t *nano, const char *text, int unit);
 void kl_money_text(char out[KL_MONEY_TEXT], int64_t nano);
 
 /**
- * Read an amount in dollars from the configuration; `dflt` if it is not set. KL_EINVALID: it is
- * malformed; the message names the key.
+ * Read an amount in dollars from the configuration; `dflt` if it is not set. Return KL_EINVALID if
+ * it is malformed. The message names the key.
  */
 int kl_money_config(int64_t *nano, struct kl_repo *repo, const char *key, int64_t dflt);
 

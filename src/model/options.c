@@ -21,7 +21,7 @@ void kl_model_options_release(struct kl_model_options *options)
 
 /*
  * Return the value of an option for the role of this phase or, if that is not set, its value for
- * all roles; NULL: neither is set. Set *key to the configuration key of the value.
+ * all roles; NULL if neither is set. Set *key to the configuration key of the value.
  */
 static const char *find_option(char **key, struct kl_repo *repo, const char *phase,
 			       const char *option)

@@ -18,8 +18,8 @@ struct kl_model_options {
 };
 
 /**
- * Read the options for conversations of this phase. KL_EINVALID: a value is malformed, or the user
- * adds a member that every request already has.
+ * Read the options for conversations of this phase. Return KL_EINVALID if a value is malformed, or
+ * the user adds a member that every request already has.
  */
 int kl_model_options_read(struct kl_model_options *out, struct kl_repo *repo, const char *phase);
 void kl_model_options_release(struct kl_model_options *options);

@@ -15,18 +15,18 @@
  */
 struct kl_patience {
 	int64_t limit_ms;
-	int64_t since_ns;  /* time of the first failure since the last reply; 0: none */
+	int64_t since_ns;  /* time of the first failure since the last reply; 0 if there is none */
 	unsigned failures; /* failures since the last reply */
 	struct kl_rng rng;
 };
 
-/** Read the limit from the configuration. KL_EINVALID: the setting is malformed. */
+/** Read the limit from the configuration. Return KL_EINVALID if the setting is malformed. */
 int kl_patience_read(struct kl_patience *out, struct kl_repo *repo);
 
 /**
- * Record a failure at time `now_ns`. `wish_ms`: pause that the server asks for; -1: none. Return
- * the pause before the next attempt, in milliseconds. If there must be no next attempt, return -1
- * and set `*why` to the reason, which is static.
+ * Record a failure at time `now_ns`. `wish_ms`: pause that the server asks for; -1 if there is
+ * none. Return the pause before the next attempt, in milliseconds. If there must be no next
+ * attempt, return -1 and set `*why` to the reason, which is static.
  */
 int64_t kl_patience_failed(struct kl_patience *patience, const char **why, int64_t wish_ms,
 			   int64_t now_ns);

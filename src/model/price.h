@@ -27,7 +27,7 @@ struct kl_price {
 	char *from;  /* source, such as "templates/prices.yaml:12, 2026-10-24" */
 	struct kl_rates rates;
 	/*
-	 * if the prompt has more tokens than this, `long_rates` apply to all tokens; 0: the price
+	 * if the prompt has more tokens than this, `long_rates` apply to all tokens; 0 if the price
 	 * has no `long_rates`
 	 */
 	int64_t long_tokens;
@@ -40,8 +40,8 @@ extern const char *const kl_rate_name[KL_RATES];
 int64_t *kl_rate_at(struct kl_rates *rates, size_t i);
 
 /**
- * Find the price of a model. KL_EINVALID: a price file is malformed (the message gives the line),
- * or no source has a price (the hint says how to add one).
+ * Find the price of a model. Return KL_EINVALID if a price file is malformed (the message gives the
+ * line), or no source has a price (the hint says how to add one).
  */
 int kl_price_find(struct kl_price **out, struct kl_repo *repo, const char *model);
 void kl_price_free(struct kl_price *price);

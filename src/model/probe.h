@@ -29,7 +29,7 @@
 struct kl_probe {
 	char *provider, *model;
 	char *url;   /* where the request was sent; NULL: a command, or a recording */
-	char *price; /* source of the price; NULL: not metered */
+	char *price; /* source of the price; NULL if not metered */
 	int64_t ms;  /* time until the reply was complete, without the writes to the ledger */
 	struct kl_reply reply;
 	int64_t nano; /* cost; 0 if not metered */
@@ -37,10 +37,10 @@ struct kl_probe {
 };
 
 /**
- * Send the request and wait for the reply. KL_EINVALID: a setting is missing or wrong, or the reply
- * violates the protocol; KL_ENO: the budget does not allow it; other errors are those of
- * kl_provider_send(). On an error the members up to `price` can be set. The caller releases `out`
- * in any case.
+ * Send the request and wait for the reply. Return KL_EINVALID if a setting is missing or wrong, or
+ * the reply violates the protocol. Return KL_ENO if the budget does not allow it; other errors are
+ * those of kl_provider_send(). On an error the members up to `price` can be set. The caller
+ * releases `out` in any case.
  */
 int kl_probe_run(struct kl_probe *out, struct kl_repo *repo);
 void kl_probe_release(struct kl_probe *probe);

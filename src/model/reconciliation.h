@@ -16,8 +16,8 @@
  *	err = kl_reconciliation_make(&out, repo, &bill, &opts);
  */
 struct kl_reconciliation_opts {
-	const char *workload; /* NULL: all workloads */
-	const char *model;    /* compare models whose names begin with this; NULL: all */
+	const char *workload; /* NULL for all workloads */
+	const char *model;    /* compare models whose names begin with this; NULL for all */
 };
 
 /** A group of requests: their number, and the sum of their amounts in the ledger. */
@@ -27,7 +27,7 @@ struct kl_reconciled_part {
 };
 
 struct kl_reconciled {
-	char day[KL_BILL_DAY]; /* "": the total */
+	char day[KL_BILL_DAY]; /* "" for the total */
 	char *model;           /* as kl_bill_model() writes it; "": none, or the total */
 	size_t requests;
 	int64_t settled; /* sum of the ledger, nano-dollars */
@@ -58,8 +58,9 @@ struct kl_reconciliation {
 };
 
 /**
- * Compare the ledgers with a bill. KL_EINVALID: a ledger is malformed, or `opts->model` is given
- * for a bill without models or names only a vendor. KL_ENOTFOUND: the workload has no ledger.
+ * Compare the ledgers with a bill. Return KL_EINVALID if a ledger is malformed, or `opts->model` is
+ * given for a bill without models or names only a vendor. Return KL_ENOTFOUND if the workload has
+ * no ledger.
  */
 int kl_reconciliation_make(struct kl_reconciliation *out, struct kl_repo *repo,
 			   const struct kl_bill *bill, const struct kl_reconciliation_opts *opts);

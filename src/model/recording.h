@@ -11,8 +11,8 @@
  */
 
 /**
- * Append the recording of the conversations of the walk `name`. KL_ENOTFOUND: there are none;
- * KL_EINVALID: a reply is not UTF-8, so JSON cannot hold it.
+ * Append the recording of the conversations of the walk `name`. Return KL_ENOTFOUND if there are
+ * none, or KL_EINVALID if a reply is not UTF-8, so JSON cannot hold it.
  */
 int kl_recording_format(struct kl_buf *out, struct kl_repo *repo, const char *workload,
 			const char *name);

@@ -14,9 +14,9 @@
  */
 struct kl_request {
 	const char *user; /* the user's text */
-	const char *key;  /* provider.h, struct kl_request_context; NULL: `user` */
+	const char *key;  /* provider.h, struct kl_request_context; NULL for `user` */
 	/*
-	 * maximum tokens of the reply, fewer if the budget is nearly spent; 0:
+	 * maximum tokens of the reply, fewer if the budget is nearly spent; 0 for
 	 * klineage.chat.maxTokens
 	 */
 	int64_t max_tokens;
@@ -33,10 +33,10 @@ struct kl_request {
 
 /**
  * Get the reply of turn `turn`, which must be a stored turn or the next one. The reply is borrowed
- * from the conversation. KL_ENO: the budget does not allow the request (the message has the
- * amounts), so nothing was sent. KL_ECHANGED: another process has rewritten the conversation. Other
- * errors are those of kl_provider_send(); after such an error no turn is stored, and the reserved
- * amount counts as spent unless the provider reported the cost.
+ * from the conversation. Return KL_ENO if the budget does not allow the request (the message has
+ * the amounts), so nothing was sent. Return KL_ECHANGED if another process has rewritten the
+ * conversation. Other errors are those of kl_provider_send(); after such an error no turn is
+ * stored, and the reserved amount counts as spent unless the provider reported the cost.
  */
 int kl_request_send(const char **reply, struct kl_conversation *conversation, size_t turn,
 		    const struct kl_request *request);

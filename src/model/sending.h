@@ -44,9 +44,9 @@ struct kl_sending {
 
 /**
  * Send the next turn of the conversation. On success the reply is complete, although its text can
- * have a flaw, and its reservation is still open. KL_ETIMEOUT: no reply within the session's
- * patience. KL_ENO: the budget does not allow a further attempt. After any other error, another
- * attempt would fail, too.
+ * have a flaw, and its reservation is still open. Return KL_ETIMEOUT if there is no reply within
+ * the session's patience. Return KL_ENO if the budget does not allow a further attempt. After any
+ * other error, another attempt would fail, too.
  */
 int kl_sending_run(struct kl_sending *out, struct kl_conversation *conversation,
 		   const struct kl_request *spec);

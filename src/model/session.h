@@ -54,7 +54,7 @@ struct kl_session_opts {
 
 /**
  * Open a session. Return KL_EINVALID or KL_EUSAGE if the provider or one of its options is missing
- * or invalid, or the session is metered and has no model, or its model has no price; the message or
+ * or invalid, or the session is metered and has no model, or its model has no price. The message or
  * the hint says what to configure.
  */
 int kl_session_open(struct kl_session **out, struct kl_repo *repo,

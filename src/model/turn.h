@@ -9,7 +9,7 @@
 void kl_turn_format(struct kl_buf *out, const struct kl_turn *turn, size_t number);
 
 /**
- * Read all members of a turn except the user text, reply and key. KL_EINVALID: the JSON is
+ * Read all members of a turn except the user text, reply and key. Return KL_EINVALID if the JSON is
  * malformed, or belongs to a turn with another number than `number`.
  */
 int kl_turn_parse(struct kl_turn *turn, const char *text, size_t number);

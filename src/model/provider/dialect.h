@@ -35,8 +35,8 @@ struct kl_dialect {
 extern const struct kl_schema kl_dialect_schema;
 
 /**
- * The token counts reported for a reply so far; -1: not reported. A protocol sets `final`, and sets
- * `output` back to -1 if the reported output is not that of the reply. The other members are
+ * The token counts reported for a reply so far; -1 if not reported. A protocol sets `final`, and
+ * sets `output` back to -1 if the reported output is not that of the reply. The other members are
  * private.
  */
 struct kl_counts {

@@ -17,8 +17,8 @@
 const char *kl_flaw_name(enum kl_flaw flaw);
 /**
  * Read the member `flaw` of an object; if it is absent, `*out` is unchanged. An unknown name, which
- * a later version wrote, counts as KL_FLAW_EMPTY, since that reply cannot be used either.
- * KL_EINVALID: the member is not a string.
+ * a later version wrote, counts as KL_FLAW_EMPTY, since that reply cannot be used either. Return
+ * KL_EINVALID if the member is not a string.
  */
 int kl_flaw_read(enum kl_flaw *out, const json_t *obj);
 

@@ -62,8 +62,8 @@ int kl_http_post(struct kl_http_reply *out, const struct kl_http_post *post);
 void kl_http_reply_release(struct kl_http_reply *reply);
 
 /**
- * Check that a connection to this URL is allowed. KL_EINVALID: it is unencrypted, to another
- * machine, and `insecure` is not set.
+ * Check that a connection to this URL is allowed. Return KL_EINVALID if it is unencrypted, to
+ * another machine, and `insecure` is not set.
  */
 int kl_http_check(const struct kl_url *url, bool insecure);
 

@@ -25,7 +25,7 @@ struct kl_libcurl {
 /**
  * Load and initialize libcurl; can be called repeatedly. Memory that libcurl frees is wiped, since
  * libcurl copies headers, including the key. libcurl is never unloaded, since its TLS library must
- * not be unloaded. KL_ECANNOT: libcurl is not installed, or too old.
+ * not be unloaded. Return KL_ECANNOT if libcurl is not installed, or too old.
  */
 int kl_libcurl_open(struct kl_libcurl *out);
 

@@ -36,8 +36,9 @@ struct kl_provider_request {
 	bool ends;
 	/* the same for all requests that begin with the same texts, or NULL */
 	const char *cache_key;
-	const char *effort; /* how hard the model should think ("low"); NULL: the model's default */
-	const char *tier;   /* service tier, or NULL */
+	/* how hard the model should think ("low"); NULL for the model's default */
+	const char *effort;
+	const char *tier; /* service tier, or NULL */
 	/* members that the user adds to the body, or NULL; they replace members of the same name */
 	const json_t *extra;
 };
@@ -69,7 +70,7 @@ enum kl_flaw {
  */
 struct kl_send_failure {
 	bool transient;   /* the same request can succeed later */
-	int64_t after_ms; /* pause that the server asks for; -1: none */
+	int64_t after_ms; /* pause that the server asks for; -1 if there is none */
 	bool begun;       /* a part of the reply arrived */
 	int64_t bytes;    /* number of bytes of its text and reasoning that arrived */
 	int64_t wait_ms;  /* time until the first byte of text; without text, until the failure */
@@ -82,9 +83,9 @@ struct kl_reply {
 	enum kl_stop stop;
 	enum kl_flaw flaw;
 	struct kl_usage usage;
-	/* factor of the price in thousandths, for tier and region; 0: the listed price */
+	/* factor of the price in thousandths, for tier and region; 0 for the listed price */
 	int64_t permille;
-	int64_t stated_nano; /* cost that the provider states, nano-dollars; -1: none */
+	int64_t stated_nano; /* cost that the provider states, nano-dollars; -1 if there is none */
 	struct kl_send_failure failure;
 	/*
 	 * the model had no access to the repository: it saw only the request, or the repository was

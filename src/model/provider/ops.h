@@ -32,7 +32,7 @@ struct kl_provider_ops {
 struct kl_provider {
 	const struct kl_provider_ops *ops;
 	char *name;
-	struct kl_repo *repo;         /* borrowed; NULL: no configuration */
+	struct kl_repo *repo;         /* borrowed; NULL if there is no configuration */
 	char *url, *command, *replay; /* from the options or the configuration; or NULL */
 	int64_t timeout_ms;           /* never 0 */
 	void *state;                  /* private to the functions of this kind */
@@ -49,8 +49,8 @@ void kl_provider_plain_body(struct kl_buf *out, size_t *prefix, const struct kl_
 			    const struct kl_request_context *context);
 
 /**
- * Report to the watcher that `bytes` have arrived. KL_EINTR: the watcher or the user stops the
- * request.
+ * Report to the watcher that `bytes` have arrived. Return KL_EINTR if the watcher or the user stops
+ * the request.
  */
 int kl_provider_heard(const struct kl_provider_watch *watch, int64_t bytes,
 		      const struct kl_usage *usage);

@@ -29,7 +29,7 @@ static const struct kl_provider_ops *find_kind(const char *name)
 }
 
 /*
- * Return a copy of the option `given` or, if that is NULL, of the configured value; NULL: neither
+ * Return a copy of the option `given` or, if that is NULL, of the configured value; NULL if neither
  * is set.
  */
 static char *read_option(struct kl_repo *repo, const char *given, const char *key)

@@ -46,19 +46,19 @@ struct kl_request_context {
 	size_t turn;       /* from 0 */
 	/**
 	 * Keys by which a recorded reply is looked up. The key of a turn is the part of its request
-	 * that is the same in every run (no measured times, no random indices). NULL: the user
+	 * that is the same in every run (no measured times, no random indices). NULL if the user
 	 * texts are the keys.
 	 */
 	const char *const *key; /* the keys of this turn and of all turns before: turn + 1 keys */
-	/* exec: working directory, which is not a repository; NULL: a new empty directory */
+	/* exec: working directory, which is not a repository; NULL for a new empty directory */
 	const char *dir;
 	/* exec: hide our repository from the command, if that is possible */
 	bool alone;
 };
 
 /**
- * Open a provider. `repo` is borrowed and can be NULL. KL_EINVALID, KL_EUSAGE: an option is missing
- * or invalid; the message says which to set.
+ * Open a provider. `repo` is borrowed and can be NULL. Return KL_EINVALID or KL_EUSAGE if an option
+ * is missing or invalid. The message says which to set.
  */
 int kl_provider_open(struct kl_provider **out, struct kl_repo *repo,
 		     const struct kl_provider_opts *opts);
@@ -75,8 +75,8 @@ bool kl_provider_metered(const struct kl_provider *provider);
 bool kl_provider_blind(const struct kl_provider *provider);
 
 /**
- * Set `*out` to the URL of requests for a model, which the caller frees; NULL: the provider uses no
- * URL.
+ * Set `*out` to the URL of requests for a model, which the caller frees; NULL if the provider uses
+ * no URL.
  */
 int kl_provider_target(char **out, const struct kl_provider *provider, const char *model);
 
@@ -93,8 +93,8 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
  * error; its `flaw` says why.
  *
  * KL_EIO: the server's error message; KL_ETIMEOUT; KL_EINTR; KL_EINVALID: a reply that violates the
- * protocol (truncated, not JSON, HTML, over 8 MiB), or an invalid request; KL_ENOTFOUND: the
- * recording of `replay` has no such reply; KL_ECANNOT: libcurl is missing.
+ * protocol (truncated, not JSON, HTML, over 8 MiB), or an invalid request. Return KL_ENOTFOUND if
+ * the recording of `replay` has no such reply, or KL_ECANNOT if libcurl is missing.
  *
  * On an error, `out->failure` says whether another attempt can succeed, and how much of the reply
  * arrived. The failed request can have cost money: `out->usage` has the known token counts. If the

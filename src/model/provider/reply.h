@@ -13,8 +13,8 @@
  */
 
 /**
- * Read an untrusted reply. KL_EINVALID: a member is missing, of another type, negative or too
- * large. `out` must be empty; the caller releases it, even on failure.
+ * Read an untrusted reply. Return KL_EINVALID if a member is missing, of another type, negative or
+ * too large. `out` must be empty; the caller releases it, even on failure.
  */
 int kl_reply_read(struct kl_reply *out, const json_t *obj);
 

@@ -26,11 +26,11 @@
 #define GONE "[key]"
 
 struct kl_secret {
-	char *line;         /* PAGES bytes in pages of its own; NULL: not mapped */
+	char *line;         /* PAGES bytes in pages of its own; NULL if not mapped */
 	size_t prefix, len; /* length of the prefix; length of prefix and key together */
 	const char *source;
 	bool renewable;
-	int64_t until; /* Unix time at which the key expires; 0: not known */
+	int64_t until; /* Unix time at which the key expires; 0 if not known */
 };
 
 /*

@@ -24,7 +24,7 @@ struct kl_service {
 	char *url, *path;
 	struct kl_texts query, headers;
 	int auth;  /* enum kl_service_auth */
-	char *key; /* NULL: the service needs no key */
+	char *key; /* NULL if the service needs no key */
 	char *tokens, *tokens_elsewhere;
 	bool stream_usage;
 	int model_in; /* 0: body, 1: url */
@@ -44,25 +44,25 @@ struct kl_service {
 
 /**
  * Find a row and apply the configuration. If `url` is not NULL, it replaces the URL of the row. Set
- * `out->base`. `repo` can be NULL: no configuration. KL_EINVALID: no such row, or a value is
- * malformed or missing (the message names its configuration key). The caller releases `out` in any
- * case.
+ * `out->base`. `repo` can be NULL: no configuration. Return KL_EINVALID if no such row, or a value
+ * is malformed or missing (the message names its configuration key). The caller releases `out` in
+ * any case.
  */
 int kl_service_open(struct kl_service *out, struct kl_repo *repo, const char *name,
 		    const char *url);
 void kl_service_release(struct kl_service *service);
 
 /**
- * Set *out to the URL of a request for `model`, which the caller frees. KL_EINVALID: the value of a
- * placeholder is missing.
+ * Set *out to the URL of a request for `model`, which the caller frees. Return KL_EINVALID if the
+ * value of a placeholder is missing.
  */
 int kl_service_target(char **out, const struct kl_service *service, struct kl_repo *repo,
 		      const char *model);
-/** Return the start of the key's header line, up to the key; NULL: no key is sent. Static. */
+/** Return the start of the key's header line, up to the key; NULL if no key is sent. Static. */
 const char *kl_service_key_prefix(const struct kl_service *service);
 /**
- * Set *word to the service's word for an effort. KL_EINVALID: the service has no setting for the
- * effort, or does not know this effort.
+ * Set *word to the service's word for an effort. Return KL_EINVALID if the service has no setting
+ * for the effort, or does not know this effort.
  */
 int kl_service_effort(const char **word, const struct kl_service *service, const char *effort);
 

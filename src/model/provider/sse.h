@@ -39,7 +39,7 @@ struct kl_sse {
 
 /**
  * Parse the next bytes of the stream. Return the value that `event` returned if it is negative.
- * KL_EINVALID: a line or the data of an event is longer than KL_SSE_MAX.
+ * Return KL_EINVALID if a line or the data of an event is longer than KL_SSE_MAX.
  */
 int kl_sse_feed(struct kl_sse *sse, const char *at, size_t n);
 /** Return true if the input so far ends within a line or an event. */

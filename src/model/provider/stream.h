@@ -56,12 +56,13 @@ void kl_stream_begin(struct kl_stream *stream, kl_stream_event_fn *event,
 		     const struct kl_dialect *dialect, const struct kl_provider_request *request,
 		     struct kl_reply *out, const struct kl_secret *key);
 /**
- * Parse the next bytes of the reply. KL_EINVALID: they violate the protocol (the message gives the
- * number of the event); KL_EIO: the server reports an error.
+ * Parse the next bytes of the reply. Return KL_EINVALID if they violate the protocol (the message
+ * gives the number of the event), or KL_EIO if the server reports an error.
  */
 int kl_stream_feed(struct kl_stream *stream, const char *at, size_t n);
 /**
- * Check that the reply is complete, at the end of the input. KL_EINVALID: it is empty or truncated.
+ * Check that the reply is complete, at the end of the input. Return KL_EINVALID if it is empty or
+ * truncated.
  */
 int kl_stream_check(const struct kl_stream *stream);
 void kl_stream_release(struct kl_stream *stream);
@@ -70,7 +71,7 @@ void kl_stream_release(struct kl_stream *stream);
 
 /**
  * Append a JSON string to the text; other JSON values are ignored. NUL characters become U+FFFD and
- * are a flaw. KL_EINVALID: the text would be longer than KL_PROVIDER_MAX_TEXT bytes.
+ * are a flaw. Return KL_EINVALID if the text would be longer than KL_PROVIDER_MAX_TEXT bytes.
  */
 int kl_stream_add(struct kl_stream *stream, const json_t *text);
 /** Count a JSON string as reasoning; other JSON values are ignored. */

@@ -19,8 +19,8 @@ struct kl_url {
 };
 
 /**
- * Parse a URL. KL_EINVALID: it is malformed; the message does not quote a URL with a password. The
- * caller releases `out`.
+ * Parse a URL. Return KL_EINVALID if it is malformed. The message does not quote a URL with a
+ * password. The caller releases `out`.
  */
 int kl_url_parse(struct kl_url *out, const char *text);
 void kl_url_release(struct kl_url *url);

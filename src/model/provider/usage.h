@@ -17,8 +17,8 @@
 json_t *kl_usage_json(const struct kl_usage *usage);
 
 /**
- * Read an object with all five counts, or null. KL_EINVALID: the value has another form, or a count
- * is negative or above 10^10.
+ * Read an object with all five counts, or null. Return KL_EINVALID if the value has another form,
+ * or a count is negative or above 10^10.
  */
 int kl_usage_read(struct kl_usage *out, const json_t *value);
 
