@@ -37,16 +37,16 @@ enum kl_expr_type { KL_EXPR_NUMBER, KL_EXPR_TRUTH, KL_EXPR_TEXT, KL_EXPR_ANY };
 struct kl_expr_names {
 	const char *const *name;
 	size_t n;
-	/* end of the message "'x' is not ..." for an unknown name; NULL: "a dim of the case" */
+	/* end of the message "'x' is not ..." for an unknown name; NULL for "a dim of the case" */
 	const char *what;
 };
 
 struct kl_expr;
 
 /**
- * Parse `text` into *out, which the caller frees; `names` need not outlive the call. KL_EINVALID:
- * the text is not an expression of the type `want`; *at (`at` may be NULL) is then the offset of
- * the error.
+ * Parse `text` into *out, which the caller frees; `names` need not outlive the call. Return
+ * KL_EINVALID if the text is not an expression of the type `want`; *at (`at` may be NULL) is then
+ * the offset of the error.
  */
 int kl_expr_parse(struct kl_expr **out, const char *text, const struct kl_expr_names *names,
 		  enum kl_expr_type want, size_t *at);

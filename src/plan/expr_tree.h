@@ -69,7 +69,7 @@ struct kl_expr_fact {
 struct kl_expr_dialect {
 	/*
 	 * the facts with a fixed type; the last row has no name, and its type is that of all other
-	 * facts; NULL: the dialect has a list of names and no facts
+	 * facts; NULL if the dialect has a list of names and no facts
 	 */
 	const struct kl_expr_fact *fact;
 	bool decimals, texts;

@@ -55,7 +55,7 @@ static size_t skip_blanks(const char *text, size_t n, size_t i)
 	return i;
 }
 
-/* Return the offset of the text after the directive `word`; 0: it is another directive. */
+/* Return the offset of the text after the directive `word`; 0 if it is another directive. */
 static size_t after_word(const char *text, size_t n, const char *word)
 {
 	size_t i = skip_blanks(text, n, 1), len = strlen(word);

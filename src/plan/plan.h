@@ -37,7 +37,7 @@ struct kl_string_type;
 
 /* A scalar of the contract, which a plan can pass by its name. */
 struct kl_plan_scalar {
-	const char *name; /* NULL: this contract argument is not a scalar */
+	const char *name; /* NULL if this contract argument is not a scalar */
 	const char *dtype;
 	double value;
 };
@@ -49,7 +49,7 @@ struct kl_plan_names {
 	/* name of each contract argument; NULL if it is not a tensor */
 	const char *const *tensor;
 	size_t ntensor; /* number of contract arguments */
-	/* one for each contract argument; NULL: there are no scalars */
+	/* one for each contract argument; NULL if there are no scalars */
 	const struct kl_plan_scalar *scalar;
 };
 
@@ -59,7 +59,7 @@ struct kl_plan_facts {
 	int64_t smem_optin; /* bytes of shared memory that a block can request */
 	int64_t cc;         /* 90 for 9.0 */
 	int64_t l2;         /* bytes of the L2 cache */
-	int64_t memory;     /* bytes of the largest memory that the device can have; 0: unknown */
+	int64_t memory;     /* bytes of the largest memory that the device can have; 0 if unknown */
 };
 
 /**
@@ -87,7 +87,8 @@ const struct kl_yaml *kl_plan_tree(const struct kl_plan *plan);
 
 /* The section `compile`: how the source is compiled. */
 struct kl_plan_compile {
-	char *arch; /* "sm_90a"; NULL: use the kernel's architecture (for an oracle or artefact) */
+	/* "sm_90a"; NULL to use the kernel's architecture (for an oracle or artefact) */
+	char *arch;
 	const char *std; /* "c++17", the default */
 	size_t ndefine;
 	struct {
@@ -101,9 +102,9 @@ const struct kl_plan_compile *kl_plan_compile(const struct kl_plan *plan);
 struct kl_plan_artefact {
 	char *cubin; /* path beside the plan */
 	char *sha256;
-	char *producer, *source; /* NULL: unknown */
+	char *producer, *source; /* NULL if unknown */
 };
-/** Return the section `artefact`; NULL: there is none, and the kernel is compiled from source. */
+/** Return the section `artefact`; NULL if there is none, and the kernel is compiled from source. */
 const struct kl_plan_artefact *kl_plan_artefact(const struct kl_plan *plan);
 
 /**
@@ -140,7 +141,7 @@ struct kl_plan_map {
 	int lower[3], upper[3];           /* im2col; rank - 2 entries */
 	uint32_t channels, pixels;        /* im2col */
 	int interleave, swizzle, l2, oob; /* values of the CUDA enums */
-	/* bytes that the map can access; 0: not computed, because the map is interleaved */
+	/* bytes that the map can access; 0 if not computed, because the map is interleaved */
 	int64_t span;
 };
 
@@ -217,7 +218,7 @@ const char *kl_plan_symbol(const struct kl_plan *plan, const char *kernel);
 /**
  * Set the symbol that the compiled code has for `kernel`, a C++ name. kl_plan_to_json() writes the
  * symbol, so that a worker finds the kernel. Only the code that parsed the plan may call this,
- * before it adds references to the plan. KL_EINVALID: `symbol` is too long.
+ * before it adds references to the plan. Return KL_EINVALID if `symbol` is too long.
  */
 int kl_plan_set_symbol(struct kl_plan *plan, const char *kernel, const char *symbol);
 /**
@@ -226,7 +227,7 @@ int kl_plan_set_symbol(struct kl_plan *plan, const char *kernel, const char *sym
  */
 bool kl_plan_is_cxx_name(const char *text);
 /**
- * Return the parameter types at the end of a C++ name, such as "(float *, int)"; "": it has none.
+ * Return the parameter types at the end of a C++ name, such as "(float *, int)"; "" if it has none.
  */
 const char *kl_plan_cxx_parameters(const char *name);
 

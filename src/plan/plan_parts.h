@@ -34,15 +34,15 @@ struct plan_part {
 };
 
 struct plan_expr {
-	struct kl_expr *expr;       /* NULL: absent */
-	const struct kl_yaml *node; /* NULL: absent */
+	struct kl_expr *expr;       /* NULL if absent */
+	const struct kl_yaml *node; /* NULL if absent */
 };
 
 /* A list of expressions. */
 struct plan_exprs {
 	struct plan_expr v[KL_MAX_AXES];
 	size_t n;
-	const struct kl_yaml *node; /* the list; NULL: absent */
+	const struct kl_yaml *node; /* the list; NULL if absent */
 };
 
 struct plan_scratch {
@@ -97,7 +97,7 @@ struct plan_launch {
 	struct plan_part part;
 	bool prepare;
 	char *kernel; /* name of the kernel in the source, or its symbol */
-	char *symbol; /* symbol for a C++ name, once known; NULL: `kernel` is the symbol */
+	char *symbol; /* symbol for a C++ name, once known; NULL if `kernel` is the symbol */
 	struct plan_exprs grid, block, cluster;
 	struct plan_expr smem;
 	bool nonportable, cooperative, pdl;
@@ -113,7 +113,7 @@ struct plan_launches {
 struct kl_plan {
 	unsigned refs; /* references in addition to the first */
 	struct kl_yaml *tree;
-	char *file; /* name for messages; NULL: the plan is from a job */
+	char *file; /* name for messages; NULL if the plan is from a job */
 	struct kl_plan_compile compile;
 	struct kl_plan_artefact artefact; /* cubin NULL: none */
 	int quirks;                       /* 0: none, 1: auto */
@@ -142,7 +142,7 @@ void kl_plan_add_name(struct kl_plan *plan, const char *name);
 bool kl_plan_has_name(const struct kl_plan *plan, const char *name);
 /**
  * Return the index of the tensor or scalar of the contract, the scratch or the map with this name;
- * -1: there is none.
+ * -1 if there is none.
  */
 int kl_plan_find_tensor(const struct kl_plan *plan, const char *name);
 int kl_plan_find_scalar(const struct kl_plan *plan, const char *name);
@@ -226,8 +226,9 @@ int64_t kl_plan_memory_bytes(const struct plan_point *pt, bool scratch, int inde
 /** Return the node of a key's value; the node of the part if the key is absent. */
 const struct kl_yaml *kl_plan_key_node(const struct plan_part *part, const char *key);
 /**
- * Check that the device has at least compute capability `cc` (90 for 9.0). KL_ECANNOT: it does not;
- * the message has the position of `node` and begins with `what`, such as "a cluster needs".
+ * Check that the device has at least compute capability `cc` (90 for 9.0). Return KL_ECANNOT if it
+ * does not. The message has the position of `node` and begins with `what`, such as "a cluster
+ * needs".
  */
 int kl_plan_need_cc(const struct plan_point *pt, const struct kl_yaml *node, int64_t cc,
 		    const char *what);
