@@ -15,9 +15,9 @@ struct kl_blame {
 
 /**
  * Blame the file `path` at `tip`. If `text` is not NULL, blame `text` as if it were the content of
- * the file; lines that `text` adds get a zero id. Does not change refs, index or worktree.
- * KL_ENOTFOUND: no such file at `tip`. KL_EINVALID: the blamed text is binary, or the file at `tip`
- * is too large.
+ * the file; lines that `text` adds get a zero id. Does not change refs, index or worktree. Return
+ * KL_ENOTFOUND if there is no such file at `tip`. Return KL_EINVALID if the blamed text is binary,
+ * or the file at `tip` is too large.
  */
 int kl_repo_blame(struct kl_blame *out, struct kl_repo *repo, const git_oid *tip, const char *path,
 		  const struct kl_buf *text);

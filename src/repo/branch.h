@@ -11,14 +11,14 @@
  */
 
 /**
- * Get the full name of the ref of the branch that is checked out; the caller frees it. KL_EINVALID:
- * HEAD is detached, or the repository is bare; hints say what to do.
+ * Get the full name of the ref of the branch that is checked out; the caller frees it. Return
+ * KL_EINVALID if HEAD is detached, or the repository is bare; hints say what to do.
  */
 int kl_branch_current(char **out, struct kl_repo *repo);
 /**
- * Check that no operation of git that ends in a commit of its own is in progress in this worktree: a
- * merge, a rebase, a cherry-pick, a revert, `git am`, a bisection. KL_EBUSY: one is; hints say how
- * to end it.
+ * Check that no operation of git that ends in a commit of its own is in progress in this worktree:
+ * a merge, a rebase, a cherry-pick, a revert, `git am`, a bisection. Return KL_EBUSY if one is;
+ * hints say how to end it.
  */
 int kl_branch_idle(struct kl_repo *repo);
 

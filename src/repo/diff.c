@@ -63,7 +63,7 @@ int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oi
 	return 0;
 }
 
-/* Return the path from which `path` was renamed, borrowed; NULL: the diff has no such rename. */
+/* Return the path from which `path` was renamed, borrowed; NULL if the diff has no such rename. */
 static const char *find_renamed(const git_diff *diff, const char *path)
 {
 	for (size_t i = 0; i < git_diff_num_deltas(diff); i++) {

@@ -137,7 +137,8 @@ static int stdin_from(void *payload)
 }
 
 /*
- * Limit the size of each file that this child process writes: at most `*max` bytes (0: no limit).
+ * Limit the size of each file that this child process writes: at most `*max` bytes (0 if there is
+ * no limit).
  */
 static int limit_files(const uint64_t *max)
 {

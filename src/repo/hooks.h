@@ -56,21 +56,21 @@ struct kl_hooks {
 /**
  * Find out how hooks are installed here, and read the state of each hook. If `files` is true, use
  * hook files in git's own hooks directory, even if lefthook or the pre-commit framework is
- * configured, which write to the same directory. KL_EINVALID: the repository has no worktree, so
- * nothing is committed in it.
+ * configured, which write to the same directory. Return KL_EINVALID if the repository has no
+ * worktree, so nothing is committed in it.
  */
 int kl_hooks_look(struct kl_hooks *out, struct kl_repo *repo, bool files);
 void kl_hooks_release(struct kl_hooks *hooks);
 
 /**
  * Install all hooks. `hooks` comes from kl_hooks_look() and is updated; hooks->way must not be
- * KL_HOOKS_BY_HAND. Installing again is no error and updates older files of ours. KL_EEXISTS:
- * nothing was written, because of an existing file that the message names.
+ * KL_HOOKS_BY_HAND. Installing again is no error and updates older files of ours. Return KL_EEXISTS
+ * if nothing was written, because of an existing file that the message names.
  */
 int kl_hooks_install(struct kl_hooks *hooks, struct kl_repo *repo, bool chain);
 /**
- * Remove everything that kl_hooks_install() created, and give chained hooks their old names.
- * KL_EEXISTS: one of our files was edited, and nothing was changed.
+ * Remove everything that kl_hooks_install() created, and give chained hooks their old names. Return
+ * KL_EEXISTS if one of our files was edited, and nothing was changed.
  */
 int kl_hooks_uninstall(struct kl_hooks *hooks, struct kl_repo *repo);
 

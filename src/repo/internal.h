@@ -29,7 +29,7 @@ KL_DEFINE_CLEANUP(git_treebuilder *, git_treebuilder_free)
 
 /* An identity as git reports it. Owns its strings. */
 struct kl_ident {
-	char *who;   /* "Name <mail>"; NULL: not read yet */
+	char *who;   /* "Name <mail>"; NULL if not read yet */
 	char *dated; /* "Name <mail> <seconds> <zone>", with the time of the last query */
 };
 
@@ -62,21 +62,23 @@ int kl_error_git(int code, const char *fmt, ...) __attribute__((format(printf, 2
  * in the user's directory and environment instead.
  */
 struct kl_git_call {
-	const char *const *args;   /* arguments after "git"; NULL-terminated */
-	const char *const *setenv; /* more variables, "NAME=value", NULL-terminated; NULL: none */
+	const char *const *args; /* arguments after "git"; NULL-terminated */
+	/* more variables, "NAME=value", NULL-terminated; NULL if there is none */
+	const char *const *setenv;
 	bool here;
 	bool finish; /* let git finish even if this process is interrupted or dies */
 	/*
 	 * The command can connect to a remote and then ask the user for a passphrase, so it gets
-	 * the terminal. Each file that it writes is limited to `max_file` bytes (0: no limit).
+	 * the terminal. Each file that it writes is limited to `max_file` bytes (0 if there is no
+	 * limit).
 	 */
 	bool remote;
 	uint64_t max_file;
-	const void *in; /* stdin, `in_len` bytes; NULL: /dev/null */
+	const void *in; /* stdin, `in_len` bytes; NULL for /dev/null */
 	size_t in_len;
 	/* if not NULL, stdin is this file, which is locked by a record lock while git runs */
 	const char *in_path;
-	struct kl_buf *out; /* stdout is appended; NULL: discarded */
+	struct kl_buf *out; /* stdout is appended; NULL to discard it */
 	/* stderr is appended; NULL: kl_git_do() uses it for its message only */
 	struct kl_buf *err;
 };
@@ -162,7 +164,7 @@ struct kl_note_index {
 	size_t n, alloc;
 };
 
-/** List all notes of a notes tree; KL_EINVALID: the tree has too many entries. */
+/** List all notes of a notes tree. Return KL_EINVALID if the tree has too many entries. */
 int kl_notes_index(struct kl_note_index *out, struct kl_repo *repo, const git_oid *tip);
 void kl_note_index_release(struct kl_note_index *index);
 /** Write the path of a note in its tree, with `depth` fanout directories. */

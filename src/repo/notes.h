@@ -22,7 +22,7 @@ struct kl_note_line {
 
 /**
  * Add lines to the notes of their commits, except lines with an event id that the note already has.
- * KL_ECHANGED or KL_EBUSY: other processes kept moving or locking the ref for 12 seconds.
+ * Return KL_ECHANGED or KL_EBUSY if other processes kept moving or locking the ref for 12 seconds.
  */
 int kl_notes_add(struct kl_repo *repo, const char *ref, const struct kl_note_line *line, size_t n);
 

@@ -317,8 +317,8 @@ int kl_repo_private(char **out, const struct kl_repo *repo, const char *name)
 }
 
 /*
- * Return the name of the promisor remote of a partial clone; NULL: not a partial clone. The caller
- * frees it.
+ * Return the name of the promisor remote of a partial clone; NULL if it is not a partial clone. The
+ * caller frees it.
  */
 static char *promisor_remote(struct kl_repo *repo)
 {

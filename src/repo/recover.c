@@ -56,7 +56,7 @@ static bool lies_still(const char *path, const struct stat *before)
 
 /*
  * Return true if our transaction left this lock. `hex` is the value that the transaction writes
- * into the lock; "": it writes no value.
+ * into the lock; "" if it writes no value.
  */
 static bool is_ours(const struct recovery *recovery, const char *path, const char *hex)
 {

@@ -16,7 +16,7 @@
  * moves. KL_ECHANGED: a ref did not have its old value; no ref moved. KL_EBUSY: another git process
  * held the lock of a ref during all retries. Every ref gets a reflog.
  */
-/** Get the value of a ref. KL_ENOTFOUND: the ref does not exist. */
+/** Get the value of a ref. Return KL_ENOTFOUND if the ref does not exist. */
 int kl_refs_get(git_oid *out, struct kl_repo *repo, const char *ref);
 
 struct kl_ref {
@@ -38,9 +38,9 @@ void kl_ref_list_release(struct kl_ref_list *list);
 int kl_refs_is_checked_out(bool *out, struct kl_repo *repo, const char *ref);
 
 /**
- * Check that `ref` can be created. KL_EEXISTS: the ref exists. KL_EINVALID: the name is invalid, or
- * there is a directory/file conflict (for example with a branch called "klineage"); a hint says how
- * to resolve it.
+ * Check that `ref` can be created. Return KL_EEXISTS if the ref exists. Return KL_EINVALID if the
+ * name is invalid, or there is a directory/file conflict (for example with a branch called
+ * "klineage"). A hint says how to resolve it.
  */
 int kl_refs_can_create(struct kl_repo *repo, const char *ref);
 
@@ -53,7 +53,7 @@ void kl_refs_txn_create(struct kl_refs_txn *txn, const char *ref, const git_oid 
 /** Update a ref whose value must be `old`; NULL or zero: the ref must not exist. */
 void kl_refs_txn_update(struct kl_refs_txn *txn, const char *ref, const git_oid *oid,
 			const git_oid *old);
-/** Delete a ref whose value must be `old`; NULL: the ref can have any value. */
+/** Delete a ref whose value must be `old`; NULL if the ref can have any value. */
 void kl_refs_txn_delete(struct kl_refs_txn *txn, const char *ref, const git_oid *old);
 /** Require that a ref has the value `old`; NULL or zero: the ref must not exist. */
 void kl_refs_txn_verify(struct kl_refs_txn *txn, const char *ref, const git_oid *old);

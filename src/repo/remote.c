@@ -13,7 +13,7 @@
 /* --- names of remotes --------------------------------------------------------- */
 
 /*
- * Return the name of the remote in a key, such as "origin" in "remote.origin.url"; NULL: the key
+ * Return the name of the remote in a key, such as "origin" in "remote.origin.url"; NULL if the key
  * has another form. The caller frees the name.
  */
 static char *name_of(const char *key)

@@ -12,8 +12,8 @@
  */
 
 /**
- * Check that a remote of that name is configured. KL_ENOTFOUND: there is no such remote; hints list
- * the configured remotes.
+ * Check that a remote of that name is configured. Return KL_ENOTFOUND if there is no such remote;
+ * hints list the configured remotes.
  */
 int kl_remote_check(struct kl_repo *repo, const char *remote);
 /** Append the names of the configured remotes, sorted. */
@@ -21,7 +21,7 @@ void kl_remote_names(struct kl_strvec *out, struct kl_repo *repo);
 
 /**
  * List the refs of the remote whose names start with one of the prefixes ("refs/notes/klineage/";
- * NULL-terminated), sorted. KL_EINVALID: there are more than `max` such refs.
+ * NULL-terminated), sorted. Return KL_EINVALID if there are more than `max` such refs.
  */
 int kl_remote_list(struct kl_ref_list *out, struct kl_repo *repo, const char *remote,
 		   const char *const *prefix, size_t max);
@@ -29,8 +29,9 @@ int kl_remote_list(struct kl_ref_list *out, struct kl_repo *repo, const char *re
 /**
  * Fetch by refspecs such as "+refs/notes/x:refs/notes/remotes/origin/x". Only the refs that the
  * refspecs name are updated. Objects are checked (fetch.fsckObjects is on, unless the user has set
- * this option or transfer.fsckObjects). KL_EINVALID: the remote sends more than `max_bytes` (0: no
- * limit). KL_ECHANGED: the remote deleted a ref during the fetch.
+ * this option or transfer.fsckObjects). Return KL_EINVALID if the remote sends more than
+ * `max_bytes` (0 if there is no limit). Return KL_ECHANGED if the remote deleted a ref during the
+ * fetch.
  */
 int kl_remote_fetch(struct kl_repo *repo, const char *remote, const struct kl_strvec *refspec,
 		    uint64_t max_bytes);
@@ -39,7 +40,7 @@ struct kl_push {
 	char *ref;
 	git_oid to, from; /* new value, and the remote's current value (zero: no such ref) */
 	/*
-	 * set by kl_remote_push(): the reason why the remote rejected the ref; NULL: not rejected
+	 * set by kl_remote_push(): the reason why the remote rejected the ref; NULL if not rejected
 	 */
 	char *why;
 };
@@ -53,8 +54,8 @@ void kl_pushes_add(struct kl_pushes *pushes, const char *ref, const git_oid *to,
 		   const git_oid *from);
 
 /**
- * Push all refs or none, and only if each ref of the remote still has its `from` value.
- * KL_ECHANGED: the remote rejected the push; `why` is set for the rejected refs, and the message
+ * Push all refs or none, and only if each ref of the remote still has its `from` value. Return
+ * KL_ECHANGED if the remote rejected the push; `why` is set for the rejected refs, and the message
  * includes the remote's own message.
  */
 int kl_remote_push(struct kl_repo *repo, const char *remote, struct kl_pushes *pushes);

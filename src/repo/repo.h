@@ -236,8 +236,8 @@ int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oi
 		       const git_oid *to);
 /**
  * Find out whether the file `path` of the tree `to` is a renamed file of the tree `from`, detecting
- * renames by similarity as git does. Set *out to the path in `from`, which the caller frees; NULL:
- * the file was not renamed.
+ * renames by similarity as git does. Set *out to the path in `from`, which the caller frees; NULL
+ * if the file was not renamed.
  */
 int kl_repo_former_path(char **out, struct kl_repo *repo, const git_oid *from, const git_oid *to,
 			const char *path);

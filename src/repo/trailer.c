@@ -107,7 +107,7 @@ static void drop_tail(struct lines *lines)
 	lines->n = keep;
 }
 
-/* Return the length of the token before the colon of a trailer; 0: the line is not a trailer. */
+/* Return the length of the token before the colon of a trailer; 0 if the line is not a trailer. */
 static size_t token_end(const struct line *line)
 {
 	bool space = false;

@@ -24,8 +24,8 @@ struct kl_tree_entries {
 void kl_tree_entries_release(struct kl_tree_entries *entries);
 
 /**
- * List the entries of one directory of a tree, in git's order; their paths are their names. A `path`
- * that is not a directory of the tree has no entries; "": the tree itself.
+ * List the entries of one directory of a tree, in git's order; their paths are their names. A
+ * `path` that is not a directory of the tree has no entries; "" for the tree itself.
  */
 int kl_repo_tree_level(struct kl_tree_entries *out, struct kl_repo *repo, const git_oid *tree,
 		       const char *path);
@@ -33,9 +33,9 @@ int kl_repo_tree_level(struct kl_tree_entries *out, struct kl_repo *repo, const 
 void kl_tree_entries_add(struct kl_tree_entries *entries, const char *path, const git_oid *oid,
 			 uint32_t mode);
 /**
- * Write a new tree: `base` (NULL: the empty tree) with these entries added or replaced. Their
- * objects must exist. Sorts `entries`. KL_EINVALID: an object does not exist, kl_fs_path_ok()
- * rejects a path, or a part of a path is a file.
+ * Write a new tree: `base` (NULL for the empty tree) with these entries added or replaced. Their
+ * objects must exist. Sorts `entries`. Return KL_EINVALID if an object does not exist,
+ * kl_fs_path_ok() rejects a path, or a part of a path is a file.
  */
 int kl_repo_tree_graft(git_oid *out, struct kl_repo *repo, const git_oid *base,
 		       struct kl_tree_entries *entries);

@@ -176,8 +176,8 @@ static int check_names(const struct kl_refs_txn *txn)
 }
 
 /*
- * Return 0 if every ref has its expected old value. KL_ECHANGED: a ref has another value; the
- * message names it. Other errors are possible.
+ * Return 0 if every ref has its expected old value. Return KL_ECHANGED if a ref has another value.
+ * The message names it. Other errors are possible.
  */
 static int who_moved(const struct kl_refs_txn *txn)
 {
