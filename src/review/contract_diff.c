@@ -357,7 +357,7 @@ static void diff_prepares(struct kl_contract_pair *pair)
 			     was->v[i]);
 }
 
-/* Return the floor at the case, in bytes or operations; 0: the contract has no floor. */
+/* Return the floor at the case, in bytes or operations; 0 if the contract has no floor. */
 static int64_t floor_at(const struct kl_contract *contract, const struct kl_expr *expr,
 			bool automatic)
 {

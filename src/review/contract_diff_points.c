@@ -127,8 +127,8 @@ static void diff_also(struct kl_contract_pair *pair)
 /* --- domain ---------------------------------------------------------------------- */
 
 /*
- * Parse the whole domain as one predicate; NULL: the domain is empty (no restriction), or its text
- * is too long.
+ * Parse the whole domain as one predicate; NULL if the domain is empty (no restriction), or its
+ * text is too long.
  */
 static struct kl_predicate *whole_domain(const struct kl_contract *contract)
 {

@@ -51,8 +51,8 @@ struct kl_review {
 /**
  * Review a range: "<base>..<head>", or "<base>" for "<base>..HEAD". If `range` is NULL, the base is
  * the first of these that exists: the upstream of HEAD, origin/HEAD, main, master. The caller
- * releases `out`, even after an error. KL_ENOTFOUND: there is no such revision, no base, or no
- * common commit.
+ * releases `out`, even after an error. Return KL_ENOTFOUND if there is no such revision, no base,
+ * or no common commit.
  */
 int kl_review_run(struct kl_review *out, struct kl_repo *repo, const char *range);
 void kl_review_release(struct kl_review *review);

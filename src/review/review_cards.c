@@ -17,8 +17,8 @@
 struct side {
 	struct kl_buf text;
 	bool there;           /* this version exists */
-	struct kl_card *card; /* NULL: the card does not exist or is invalid */
-	/* why the text is not a valid card; NULL: the card is valid or does not exist */
+	struct kl_card *card; /* NULL if the card does not exist or is invalid */
+	/* why the text is not a valid card; NULL if the card is valid or does not exist */
 	char *error;
 };
 

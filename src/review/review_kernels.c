@@ -18,7 +18,7 @@
  */
 struct change {
 	const char *dir, *workload;   /* values in the head; for a removed kernel, in the base */
-	struct kl_surface *old, *now; /* NULL: the kernel does not exist there; `old` is owned */
+	struct kl_surface *old, *now; /* NULL if the kernel does not exist there; `old` is owned */
 	const char *why, *old_why;    /* why `now` and `old` cannot be read, or NULL */
 	size_t at_old, at_now;        /* indices of `old` and `now` in `lookup` */
 	bool moved;                   /* moved to another directory; the change there owns `old` */
@@ -163,7 +163,7 @@ struct ratio {
 	bool direct; /* measured directly; false: chained over the commits in between */
 };
 
-/* Find the comparison of an event's kernel with its parent; NULL: they were not compared. */
+/* Find the comparison of an event's kernel with its parent; NULL if they were not compared. */
 static const struct kl_comparison *against_parent(const struct kl_event *event)
 {
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
@@ -174,8 +174,8 @@ static const struct kl_comparison *against_parent(const struct kl_event *event)
 }
 
 /*
- * Find a pass of the surface on the platform of the event `like`; NULL: there is none. An outdated
- * pass is accepted, because its measurements are still valid.
+ * Find a pass of the surface on the platform of the event `like`; NULL if there is none. An
+ * outdated pass is accepted, because its measurements are still valid.
  */
 static const struct kl_event *judged_surface(const struct kl_verdict_lookup *lookup,
 					     const char *surface, const struct kl_event *like)
