@@ -29,7 +29,7 @@ struct kl_actions {
 	size_t n;
 };
 
-/** Read the file at `path`. KL_EINVALID: it is malformed; the message names the line. */
+/** Read the file at `path`. Return KL_EINVALID if it is malformed. The message names the line. */
 int kl_actions_load(struct kl_actions *out, const char *path);
 void kl_actions_release(struct kl_actions *actions);
 bool kl_actions_has(const struct kl_actions *actions, const char *name);

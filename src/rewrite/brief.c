@@ -149,7 +149,7 @@ char *kl_brief_source(const char *phase, size_t turn)
 	return kl_asprintf("%s.%zu", phase, turn);
 }
 
-/* Return the turn that proposed a rejected step; -1: another conversation proposed it. */
+/* Return the turn that proposed a rejected step; -1 if another conversation proposed it. */
 static long turn_of(const struct kl_driver *driver, const json_t *rec)
 {
 	const char *source = kl_json_str_or(rec, "source", "");

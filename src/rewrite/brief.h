@@ -53,7 +53,7 @@ void kl_brief_head(struct kl_buf *out, const char *phase, size_t turn,
  */
 void kl_brief_head_read(enum kl_dialogue_kind *kind, char state[13], const char *user,
 			const char *phase, size_t turn);
-/** Check that a stored turn is about `surface`. KL_EEXISTS: it is about another state. */
+/** Check that a stored turn is about `surface`. Return KL_EEXISTS if it is about another state. */
 int kl_brief_head_check(const char *state, const char *phase, size_t turn,
 			const struct kl_surface *surface);
 
@@ -61,7 +61,7 @@ int kl_brief_head_check(const char *state, const char *phase, size_t turn,
 char *kl_brief_source(const char *phase, size_t turn);
 /**
  * Find the record of a rejected proposal from turn `turn`, or of a part of it ("back-3.2@split");
- * NULL: there is none. Borrowed.
+ * NULL if there is none. Borrowed.
  */
 const json_t *kl_brief_record(const struct kl_rewrite *rw, const struct kl_driver *driver,
 			      size_t turn);

@@ -70,8 +70,8 @@ static int check_place(const struct proposer *proposer, const struct kl_envelope
 }
 
 /*
- * Make a proposal from a step. KL_EINVALID, KL_ENO: the step is unusable; the message tells its
- * author why.
+ * Make a proposal from a step. Return KL_EINVALID or KL_ENO if the step is unusable. The message
+ * tells its author why.
  */
 static int take_step(struct kl_proposal **out, struct proposer *proposer,
 		     const struct kl_envelope *envelope)
@@ -133,7 +133,7 @@ static void refuse_step(struct proposer *proposer, const json_t *rec)
 }
 
 /*
- * Choose the next turn. `rec` is the record of a refused step; NULL: the step is compound, so the
+ * Choose the next turn. `rec` is the record of a refused step; NULL if the step is compound, so the
  * next turn asks the model to split it.
  */
 static void take_verdict(struct proposer *proposer, const json_t *rec)

@@ -39,9 +39,10 @@ enum kl_dialogue_kind {
 
 struct kl_dialogue {
 	enum kl_dialogue_kind kind; /* of the current turn */
-	int repair;                 /* number of the repair, from 1; 0: first try of an idea */
-	int unusable;               /* consecutive unusable replies so far */
-	size_t turn;                /* number of the current turn, from 0 */
+	/* number of the repair, from 1; 0 for the first try of an idea */
+	int repair;
+	int unusable; /* consecutive unusable replies so far */
+	size_t turn;  /* number of the current turn, from 0 */
 	size_t most_turns;
 	int most_unusable;
 	struct kl_map place; /* place -> int *, the number of refused steps there */

@@ -47,7 +47,7 @@
  */
 struct kl_driver_turn {
 	const struct kl_surface *state; /* the kernel that the turn is about */
-	/* exec: the surface to write into the directory; NULL: `state` */
+	/* exec: the surface to write into the directory; NULL for `state` */
 	const struct kl_surface *layout;
 	struct kl_feedback feedback; /* on the previous edit, for @EVIDENCE@ and @MEANING@ */
 	struct kl_strvec features;   /* of the state; feedback.before can point here */
@@ -64,18 +64,19 @@ struct kl_driver {
 	/* set by the caller; borrowed except for `phase` */
 	struct kl_repo *repo;
 	struct kl_session *session;
-	const char *name;          /* of the conversation */
-	char *phase;               /* last part of the conversation's name: "back-3" */
-	const char *rewriter;      /* "chat" or "exec" */
-	const char *const *prompt; /* prompt of each kind (KL_DIALOGUE_END entries); NULL: none */
-	bool single;               /* the dialogue ends after the first usable reply */
-	bool edits;                /* exec: files that the command edits count as its reply */
-	bool alone;                /* `alone` of struct kl_request */
+	const char *name;     /* of the conversation */
+	char *phase;          /* last part of the conversation's name: "back-3" */
+	const char *rewriter; /* "chat" or "exec" */
+	/* prompt of each kind (KL_DIALOGUE_END entries); NULL if there is none */
+	const char *const *prompt;
+	bool single; /* the dialogue ends after the first usable reply */
+	bool edits;  /* exec: files that the command edits count as its reply */
+	bool alone;  /* `alone` of struct kl_request */
 	/* the current turn */
 	struct kl_conversation conversation;
 	struct kl_dialogue dialogue;
 	bool fresh;     /* the turn is not stored */
-	char state[13]; /* first digits of the digest of a stored turn's kernel; "": unknown */
+	char state[13]; /* first digits of the digest of a stored turn's kernel; "" if unknown */
 	char *why;      /* why the previous reply was unusable, or NULL */
 };
 
@@ -83,7 +84,7 @@ struct kl_driver {
 int kl_driver_open(struct kl_driver *driver, const struct kl_strvec *texts);
 void kl_driver_release(struct kl_driver *driver);
 
-/** Skip `turn` stored turns. KL_EINVALID: there are fewer. */
+/** Skip `turn` stored turns. Return KL_EINVALID if there are fewer. */
 int kl_driver_skip(struct kl_driver *driver, size_t turn);
 
 /**
@@ -95,8 +96,8 @@ bool kl_driver_next(struct kl_driver *driver);
 /**
  * Get the reply to the current turn, borrowed; releases `turn`. Returns 1 if the reply has a flaw
  * (kl_driver_flaw): the dialogue has then advanced as after an unusable reply. Errors: those of
- * kl_request_send() (KL_ENO: the budget does not allow it); KL_EEXISTS: the stored turn is about
- * another kernel.
+ * kl_request_send() (KL_ENO if the budget does not allow it), or KL_EEXISTS if the stored turn is
+ * about another kernel.
  */
 int kl_driver_ask(const char **reply, struct kl_driver *driver, struct kl_driver_turn *turn);
 

@@ -14,13 +14,13 @@
  */
 
 /**
- * Compute the changed files; the caller frees *edit by kl_edits_free(). KL_EINVALID: an edit cannot
- * be applied or changes nothing; the message tells the author of the reply why.
+ * Compute the changed files; the caller frees *edit by kl_edits_free(). Return KL_EINVALID if an
+ * edit cannot be applied or changes nothing. The message tells the author of the reply why.
  */
 int kl_edits_apply(struct kl_file **edit, size_t *n, const struct kl_surface *surface,
 		   const struct kl_envelope *reply);
 
-/** Find the source at `path`. KL_EINVALID: it is not a source that may be edited. */
+/** Find the source at `path`. Return KL_EINVALID if it is not a source that may be edited. */
 int kl_edits_path(const struct kl_file **out, const struct kl_surface *surface, const char *path);
 
 #endif

@@ -14,14 +14,14 @@
 #define KL_FEEDBACK_MAX 6144
 
 struct kl_feedback {
-	const char *class_;           /* class of the rejection; NULL: nothing was refused */
-	const struct kl_event *event; /* of the candidate; NULL: it was not judged */
-	/** Features (NULL: unknown) and ns (0: unknown) of the state that was edited. */
+	const char *class_;           /* class of the rejection; NULL if nothing was refused */
+	const struct kl_event *event; /* of the candidate; NULL if it was not judged */
+	/** Features (NULL if unknown) and ns (0 if unknown) of the state that was edited. */
 	const struct kl_strvec *before;
 	int64_t ns;
 	const struct kl_event *goal; /* of a re-derivation: the event of K_i; else NULL */
 	bool forward;        /* the edit was meant to add an optimization, not to remove it */
-	const char *missing; /* what the edit failed to add; NULL: nothing */
+	const char *missing; /* what the edit failed to add; NULL if there is nothing */
 };
 
 /** Append the description as a fenced block. */

@@ -240,7 +240,7 @@ static int count_sites(const struct pass *pass, const struct kl_file *file)
 	return cedits.nsite;
 }
 
-/* Run a semantic patch. *out is the new text, borrowed from the cache; "": nothing changes. */
+/* Run a semantic patch. *out is the new text, borrowed from the cache; "" if nothing changes. */
 static int run_cocci(const char **out, struct run *run, const struct kl_file *file,
 		     const struct subst *subst)
 {

@@ -17,7 +17,9 @@ void kl_prompt_set(struct kl_map *values, const char *name, char *value)
 
 /* --- files ------------------------------------------------------------------- */
 
-/* Return the directory of the user's own prompts; NULL: none is set, or it is ~/ without $HOME. */
+/*
+ * Return the directory of the user's own prompts; NULL if none is set, or it is ~/ without $HOME.
+ */
 static char *own_dir(struct kl_repo *repo)
 {
 	const char *dir = kl_repo_config(repo, "klineage.chat.prompts"), *home = getenv("HOME");

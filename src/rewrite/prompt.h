@@ -32,8 +32,8 @@
 /** Set the value of placeholder @name@; takes ownership of `value`. */
 void kl_prompt_set(struct kl_map *values, const char *name, char *value);
 /**
- * Append the filled prompt. KL_EINVALID: a placeholder has no value, or a file is not UTF-8 text;
- * the message names the file (and the line of the placeholder).
+ * Append the filled prompt. Return KL_EINVALID if a placeholder has no value, or a file is not
+ * UTF-8 text. The message names the file (and the line of the placeholder).
  */
 int kl_prompt_fill(struct kl_buf *out, struct kl_repo *repo, const char *name,
 		   const struct kl_map *values);
@@ -55,8 +55,8 @@ void kl_prompt_files(struct kl_buf *out, const struct kl_file *file, size_t n, b
 char *kl_prompt_sources(const struct kl_surface *surface, bool numbered);
 
 /**
- * Return the facts of a state as a fenced block: the features of its object code (NULL: none), its
- * traits (NULL: not listed) and its time in ns (0: not measured). Caller frees.
+ * Return the facts of a state as a fenced block: the features of its object code (NULL if there is
+ * none), its traits (NULL if not listed) and its time in ns (0 if not measured). Caller frees.
  */
 char *kl_prompt_facts(const struct kl_strvec *features, const json_t *traits, int64_t ns);
 /** Append features as " vec.256 fma". */

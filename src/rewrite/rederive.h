@@ -28,9 +28,9 @@ struct kl_rederive {
 	int step;
 	const char *rewriter;            /* "chat" or "exec" */
 	const struct kl_surface *before; /* K_{i-1} */
-	int64_t before_ns;               /* time of K_{i-1}; 0: unknown */
+	int64_t before_ns;               /* time of K_{i-1}; 0 if unknown */
 	const json_t *record;            /* record of the backward step */
-	const struct kl_event *goal;     /* event of K_i; NULL: unknown */
+	const struct kl_event *goal;     /* event of K_i; NULL if unknown */
 	const json_t *attempts;          /* earlier attempts, in order: {"class", "event", ...} */
 	/** Returns an event by its id, or NULL. */
 	const struct kl_event *(*event)(const char *id, void *payload);

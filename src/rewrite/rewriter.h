@@ -28,7 +28,7 @@
  */
 struct kl_rewrite {
 	struct kl_repo *repo;
-	const struct kl_jail *jail;     /* NULL: semantic patches cannot run here */
+	const struct kl_jail *jail;     /* NULL if semantic patches cannot run here */
 	const struct kl_surface *state; /* K_i */
 	git_oid tree;                   /* the complete tree of K_i's commit */
 	git_oid expert;                 /* the commit at which the walk began */
@@ -38,7 +38,7 @@ struct kl_rewrite {
 	/**
 	 * Returns true if a proposal must not be made: it was judged before, its resulting state
 	 * was visited or is known to fail, or (unless `again`) its edit was rejected on another
-	 * state. NULL: nothing was tried yet.
+	 * state. NULL if nothing was tried yet.
 	 */
 	bool (*tried)(const char *id, const char *surface, const char *edit, bool again,
 		      void *payload);
@@ -50,9 +50,9 @@ struct kl_rewrite {
 	 */
 	struct kl_session *session;
 	const char *name;                       /* of the walk and of its conversations */
-	const struct kl_mechanisms *mechanisms; /* NULL: no mechanism is known */
+	const struct kl_mechanisms *mechanisms; /* NULL if no mechanism is known */
 	const json_t *facts; /* of the state: {"features", "traits", "code"}, or NULL */
-	int64_t ns;          /* time of the state; 0: unknown */
+	int64_t ns;          /* time of the state; 0 if unknown */
 	/* when splitting: the facts that made the whole proposal compound, or NULL */
 	const char *foreign;
 	/*
@@ -81,17 +81,19 @@ struct kl_rewrite {
 void kl_rewrite_release(struct kl_rewrite *rw);
 
 /**
- * Check the rewriters of a list and their arguments; to be called before long work. KL_EUSAGE: a
- * name is unknown or an argument is wrong; other errors: the files of an argument cannot be read.
+ * Check the rewriters of a list and their arguments; to be called before long work. Return
+ * KL_EUSAGE if a name is unknown or an argument is wrong; other errors: the files of an argument
+ * cannot be read.
  */
 int kl_rewriters_check(const char *list);
 /** Return "chat" or "exec" if the list names it, so that a session is needed; else NULL. */
 const char *kl_rewriters_model(const char *list);
 
 /**
- * Set *out to the next proposal, owned by the caller; NULL: no rewriter has a proposal. *stop
+ * Set *out to the next proposal, owned by the caller; NULL if no rewriter has a proposal. *stop
  * becomes true if stepwise wrote the state into `edit_dir` and waits for an edit
- * (kl_stepwise_collect). KL_ENO: the budget does not allow the next request (kl_request_send).
+ * (kl_stepwise_collect). Return KL_ENO if the budget does not allow the next request
+ * (kl_request_send).
  */
 int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *list);
 
@@ -109,7 +111,7 @@ int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 /** What the author of a proposal says of it; all members are borrowed. */
 struct kl_claim {
 	const char *rewriter, *source, *action, *mechanism, *text, *origin;
-	const json_t *traits; /* NULL: no claims about traits */
+	const json_t *traits; /* NULL if no claims about traits */
 	const char *locus;    /* NULL: computed from the difference */
 	/* of `history`: commits that are undone, newest first, and folded ones; can be NULL */
 	const struct kl_strvec *commits, *folded;
@@ -126,13 +128,14 @@ int kl_rewrite_part(struct kl_proposal **out, struct kl_rewrite *rw, const struc
 		    const struct kl_claim *claim);
 /**
  * Check that the locus of a step is in a source of the state and that its mechanism is known.
- * KL_EINVALID: the locus or the mechanism is wrong; the message says so to the author of the step.
+ * Return KL_EINVALID if the locus or the mechanism is wrong. The message says so to the author of
+ * the step.
  */
 int kl_rewrite_check_names(const struct kl_rewrite *rw, const struct kl_envelope *envelope);
 /**
- * Make a proposal from a step that a model or agent wrote (proposal_from_step.c). KL_EINVALID,
- * KL_ENO: an edit does not apply, removed code is only disabled, or the result was tried before;
- * the message tells the author of the step why.
+ * Make a proposal from a step that a model or agent wrote (proposal_from_step.c). Return
+ * KL_EINVALID or KL_ENO if an edit does not apply, removed code is only disabled, or the result was
+ * tried before. The message tells the author of the step why.
  */
 int kl_rewrite_take(struct kl_proposal **out, struct kl_rewrite *rw,
 		    const struct kl_envelope *envelope, const char *rewriter, const char *source);
@@ -146,7 +149,7 @@ void kl_rewrite_print(struct kl_rewrite *rw, const char *fmt, ...)
 int kl_rewrite_read_tree(struct kl_file **edit, size_t *n, const struct kl_rewrite *rw,
 			 const git_oid *tree);
 void kl_edits_free(struct kl_file *edit, size_t n);
-/** Find the source at `path` in the state; NULL: there is none. */
+/** Find the source at `path` in the state; NULL if there is none. */
 const struct kl_file *kl_rewrite_file(const struct kl_rewrite *rw, const char *path);
 
 int kl_history_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
@@ -164,7 +167,7 @@ int kl_stepwise_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite 
 int kl_exec_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);
 /**
  * Check that the stored conversation "back-0" of walk `name`, if there is one, is about `expert`.
- * KL_EEXISTS: it is about another kernel, with which a walk of this name began.
+ * Return KL_EEXISTS if it is about another kernel, with which a walk of this name began.
  */
 int kl_chat_begun(struct kl_repo *repo, const char *name, const struct kl_surface *expert);
 int kl_chat_propose(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw, const char *arg);

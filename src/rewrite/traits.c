@@ -29,7 +29,7 @@ static void reader_release(struct reader *reader)
 
 /*
  * Return the claim about a trait: "yes" or "no", also for a marked one such as "yes unaudited".
- * "": there is no claim.
+ * Return "" if there is no claim.
  */
 static const char *claim_of(const json_t *claims, const char *name)
 {

@@ -29,7 +29,7 @@ struct kl_naming_sides {
 };
 
 struct kl_naming {
-	const struct kl_mechanism *mechanism; /* NULL: no name reaches KL_NAMING_LEAST */
+	const struct kl_mechanism *mechanism; /* NULL if no name reaches KL_NAMING_LEAST */
 	int percent;            /* confidence of the best name, even if `mechanism` is NULL */
 	struct kl_buf evidence; /* "accumulators 1 -> 16; gained broadcast" */
 };

@@ -90,7 +90,7 @@ static bool is_conditional(const struct kl_ctokens *tokens, size_t i)
 	return (n >= 2 && !memcmp(text, "if", 2)) || (n >= 4 && !memcmp(text, "elif", 4));
 }
 
-/* Return the index of the constant in "if (0)" or "if constexpr (!NAME &&"; 0: there is none. */
+/* Return the index of the constant in "if (0)" or "if constexpr (!NAME &&"; 0 if there is none. */
 static size_t constant_of_if(const struct kl_ctokens *tokens, size_t i, const struct kl_map *names)
 {
 	KL_AUTO(kl_freep) char *name = NULL;

@@ -14,7 +14,10 @@
  * kinds shows in the facts of the compiled code.
  */
 
-/** Find residue in `after` that `before` lacks. KL_ENO: there is some; the message says where. */
+/**
+ * Find residue in `after` that `before` lacks. Return KL_ENO if there is some. The message says
+ * where.
+ */
 int kl_residue_check(const struct kl_surface *before, const struct kl_surface *after);
 
 #endif

@@ -34,7 +34,7 @@ static void read_define(struct kl_shape_reader *reader, const struct kl_ctokens 
 			   kl_strndup(value, strcspn(value, " \t\r\n)/")));
 }
 
-/* Return the value of a number, or of a macro that stands for one; 0: unknown. */
+/* Return the value of a number, or of a macro that stands for one; 0 if unknown. */
 static long value_of(const struct kl_shape_reader *reader, const struct kl_ctokens *tokens,
 		     size_t i)
 {

@@ -11,7 +11,7 @@
 /** An array that a source declares. */
 struct kl_shape_array {
 	size_t name; /* token of the name */
-	int fn;      /* index of the function that declares it; -1: outside of functions */
+	int fn;      /* index of the function that declares it; -1 outside of functions */
 	long size;   /* number of elements; an estimate if an extent has names */
 	bool shared, constant, is_static, valued, padded, doubled;
 };
@@ -52,7 +52,7 @@ char *kl_shape_text(const struct kl_ctokens *tokens, size_t first, size_t end);
 bool kl_shape_one_of(const struct kl_ctokens *tokens, size_t i, const char *list);
 /** Find the directives and arrays of all sources. */
 void kl_shape_declare(struct kl_shape_reader *reader);
-/** Find the array that token `i` names; NULL: none. */
+/** Find the array that token `i` names; NULL if there is none. */
 const struct kl_shape_array *kl_shape_array_at(const struct kl_shape_source *source, size_t i);
 /**
  * Return the number of tokens of the place in memory that begins at token `i`, or 0: "a[i]",

@@ -118,7 +118,7 @@ static int check_words(struct kl_envelope *envelope, const char *traits, const s
 struct parser {
 	struct kl_scan s;
 	struct kl_envelope *out;
-	int step, nothing; /* lines of the tags <step> and <nothing-left>; 0: not seen */
+	int step, nothing; /* lines of the tags <step> and <nothing-left>; 0 if not seen */
 };
 
 static struct kl_envelope_edit *add_edit(struct parser *parser, enum kl_edit_kind kind)

@@ -56,8 +56,8 @@ struct kl_envelope {
 };
 
 /**
- * Parse a reply. The caller releases `out`; on failure it is already released. KL_EINVALID: the
- * reply is malformed; the message tells its author what is wrong.
+ * Parse a reply. The caller releases `out`; on failure it is already released. Return KL_EINVALID
+ * if the reply is malformed. The message tells its author what is wrong.
  */
 int kl_envelope_parse(struct kl_envelope *out, const char *text, size_t len);
 /** Parse a step as a JSON document (docs/formats.md, "Replies"), just as strictly. */
@@ -66,8 +66,8 @@ void kl_envelope_release(struct kl_envelope *envelope);
 
 /**
  * Parse the reply of a trait audit into {"tiled":{"value":"yes","path":"a.c","lines":[3,9]}}, owned
- * by the caller; path and lines are absent if the value is "unknown". KL_EINVALID: the reply is
- * malformed; the message tells its author what is wrong.
+ * by the caller; path and lines are absent if the value is "unknown". Return KL_EINVALID if the
+ * reply is malformed. The message tells its author what is wrong.
  */
 int kl_envelope_traits(json_t **out, const char *text, size_t len);
 

@@ -16,7 +16,7 @@
 struct kl_scan {
 	const char *text;
 	size_t len, pos;
-	int line;               /* number of the last line taken, from 1; 0: none yet */
+	int line;               /* number of the last line taken, from 1; 0 if there is none yet */
 	const char *const *tag; /* the names of tags, NULL-terminated */
 };
 

@@ -132,7 +132,8 @@ static bool read_number(struct kl_affine *out, const struct reader *reader)
 }
 
 /*
- * Return the number of tokens of a cast to an integer type that begins at `pos`; 0: there is none.
+ * Return the number of tokens of a cast to an integer type that begins at `pos`; 0 if there is
+ * none.
  */
 static size_t cast_length(const struct reader *reader)
 {

@@ -18,7 +18,7 @@
 
 struct kl_affine_term {
 	int64_t factor;                  /* never 0 */
-	char product[KL_AFFINE_PRODUCT]; /* names in order, joined by '*'; "": a constant */
+	char product[KL_AFFINE_PRODUCT]; /* names in order, joined by '*'; "" for a constant */
 };
 
 struct kl_affine {

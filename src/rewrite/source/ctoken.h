@@ -25,7 +25,7 @@ struct kl_ctok {
 	enum kl_ctok_kind kind;
 	size_t off, len;
 	int line;  /* from 1 */
-	int fn;    /* index into kl_ctokens.fn; -1: outside of functions */
+	int fn;    /* index into kl_ctokens.fn; -1 outside of functions */
 	int match; /* of a bracket: index of the matching bracket; else -1 */
 };
 
@@ -72,7 +72,7 @@ struct kl_cedit {
 	char *with; /* owned */
 	int site;
 	int line;
-	int fn; /* index into kl_ctokens.fn; -1: outside of functions */
+	int fn; /* index into kl_ctokens.fn; -1 outside of functions */
 };
 
 struct kl_cedits {
@@ -86,7 +86,7 @@ void kl_cedits_release(struct kl_cedits *cedits);
 void kl_cedits_tokens(struct kl_cedits *cedits, const struct kl_ctokens *tokens, size_t first,
 		      size_t last, const char *with, int site);
 /**
- * Append the text, changed by the edits for which `take` returns true (NULL: all edits). Of
+ * Append the text, changed by the edits for which `take` returns true (NULL for all edits). Of
  * overlapping edits only the first is applied. A line that becomes blank by a removal is removed.
  */
 void kl_cedits_apply(struct kl_buf *out, const struct kl_ctokens *tokens,

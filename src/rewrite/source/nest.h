@@ -13,10 +13,10 @@ struct kl_nest_loop {
 	size_t first, last; /* tokens of the body */
 	/* tokens of the condition: cond ... cond_end - 1 */
 	size_t cond, cond_end;
-	int up;       /* index of the loop that contains this one directly; -1: none */
+	int up;       /* index of the loop that contains this one directly; -1 if there is none */
 	int inside;   /* number of loops that this one contains */
-	long counter; /* token of the counter in the increment; -1: unknown */
-	long step;    /* constant by which the counter grows; 0: unknown */
+	long counter; /* token of the counter in the increment; -1 if unknown */
+	long step;    /* constant by which the counter grows; 0 if unknown */
 	long step_at; /* token of this constant; -1: "++" or "--", or unknown */
 };
 
@@ -32,7 +32,7 @@ struct kl_nest {
  */
 void kl_nest_find(struct kl_nest *out, const struct kl_ctokens *tokens);
 void kl_nest_release(struct kl_nest *nest);
-/** Return the index of the innermost loop whose body has token `i`; -1: none. */
+/** Return the index of the innermost loop whose body has token `i`; -1 if there is none. */
 int kl_nest_at(const struct kl_nest *nest, size_t i);
 /** Return the last token of the statement that begins at token `i`. */
 size_t kl_nest_statement_end(const struct kl_ctokens *tokens, size_t i);
