@@ -169,7 +169,7 @@ static int take_events(struct merge *merge)
 /* --- merging cards ---------------------------------------------------------------------- */
 
 /*
- * Return the index of the card with this path, found by binary search; -1: there is no such card.
+ * Return the index of the card with this path, found by binary search; -1 if there is no such card.
  */
 static int64_t card_index(const struct kl_library *library, const char *path)
 {
