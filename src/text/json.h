@@ -19,8 +19,8 @@
 /* use KL_AUTO(json_decrefp), of jansson, to free a json_t at the end of its scope */
 
 /**
- * Parse one document; the caller owns *out. KL_EINVALID: it is malformed, has a duplicate key or is
- * followed by other bytes; the message gives line and column.
+ * Parse one document; the caller owns *out. Return KL_EINVALID if it is malformed, has a duplicate
+ * key or is followed by other bytes. The message gives line and column.
  */
 int kl_json_parse(json_t **out, const char *text, size_t len);
 
@@ -43,8 +43,8 @@ void kl_json_pretty(struct kl_buf *out, const json_t *value);
 void kl_json_decimal(struct kl_buf *out, const json_t *value, bool pretty);
 
 /*
- * Get a member of a given type. KL_EINVALID: the member is absent or of another type; the message
- * names the key, and `*out` is unchanged. A string, object or array is borrowed.
+ * Get a member of a given type. Return KL_EINVALID if the member is absent or of another type. The
+ * message names the key, and `*out` is unchanged. A string, object or array is borrowed.
  */
 int kl_json_str(const char **out, const json_t *obj, const char *key);
 int kl_json_int(int64_t *out, const json_t *obj, const char *key);

@@ -31,7 +31,7 @@ struct kl_mail {
 	char *diff;
 };
 
-/** Parse a mail; the caller releases `out`. KL_EINVALID: the message is "<name>:<line>: ...". */
+/** Parse a mail; the caller releases `out`. On KL_EINVALID, the message is "<name>:<line>: ...". */
 int kl_mail_parse(struct kl_mail *out, const char *name, const char *text, size_t len);
 void kl_mail_release(struct kl_mail *mail);
 /**

@@ -58,8 +58,9 @@ void kl_rpc_lines_end(struct kl_rpc_lines *lines);
 
 /**
  * Get the next line that is not blank, without its newline. Returns 1 for a line, which is borrowed
- * until the next kl_rpc_lines_add(), and 0 if more input is needed. KL_EINVALID: a line was too
- * long and was discarded; this is reported once for each such line, as soon as its length is known.
+ * until the next kl_rpc_lines_add(), and 0 if more input is needed. Return KL_EINVALID if a line
+ * was too long and was discarded; this is reported once for each such line, as soon as its length
+ * is known.
  */
 int kl_rpc_lines_next(const char **line, size_t *len, struct kl_rpc_lines *lines);
 
@@ -69,9 +70,9 @@ enum kl_rpc_kind { KL_RPC_REQUEST, KL_RPC_NOTIFICATION, KL_RPC_RESPONSE };
 
 struct kl_rpc_message {
 	enum kl_rpc_kind kind;
-	const json_t *id; /* a string or an integer; NULL: the id is absent or of another type */
+	const json_t *id; /* a string or an integer; NULL if the id is absent or of another type */
 	const char *method;
-	const json_t *params; /* an object; NULL: absent */
+	const json_t *params; /* an object; NULL if absent */
 };
 
 /**

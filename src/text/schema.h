@@ -67,9 +67,9 @@ struct kl_value_type {
 	void (*release)(void *at);
 	/** Overwrites `to` by a deep copy of `from`, without releasing `to` first. */
 	void (*copy)(void *to, const void *from);
-	/** Brings the value into its normal form. NULL: each value has only one form. */
+	/** Brings the value into its normal form. NULL if each value has only one form. */
 	void (*normalize)(void *at);
-	/** Orders two values. NULL: a value of this type cannot be a key. */
+	/** Orders two values. NULL if a value of this type cannot be a key. */
 	int (*compare)(const void *left, const void *right);
 };
 
@@ -91,7 +91,7 @@ extern const struct kl_value_type kl_texts_value;
 int kl_texts_find(const struct kl_texts *texts, const char *name);
 
 enum kl_field_kind {
-	KL_FIELD_STRING, /* char *; `string` describes its form; NULL: absent */
+	KL_FIELD_STRING, /* char *; `string` describes its form; NULL if absent */
 	/* struct kl_strvec; `string` describes each entry; kl_schema_normalize() sorts it */
 	KL_FIELD_SET,
 	KL_FIELD_INT,     /* int64_t within [min, max]; min - 1: absent */
@@ -200,9 +200,9 @@ struct kl_list {
 };
 
 /**
- * Read `obj` from `node`; kl_schema_clear() must have prepared `obj`. KL_EINVALID: the message is
- * "<file>:<line>:<column>: ...". Fields that were read before the error remain in `obj`; the caller
- * must release `obj` in any case.
+ * Read `obj` from `node`; kl_schema_clear() must have prepared `obj`. On KL_EINVALID, the message
+ * is "<file>:<line>:<column>: ...". Fields that were read before the error remain in `obj`; the
+ * caller must release `obj` in any case.
  */
 int kl_schema_read(void *obj, const struct kl_schema *schema, const char *file,
 		   const struct kl_yaml *node);

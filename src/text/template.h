@@ -8,8 +8,8 @@
 /*
  * template - fills templates: text with placeholders of the form @NAME@.
  *
- * Values are inserted unchanged and are not searched for placeholders. KL_EINVALID: a placeholder
- * has no value; the message gives its line.
+ * Values are inserted unchanged and are not searched for placeholders. Return KL_EINVALID if a
+ * placeholder has no value. The message gives its line.
  */
 int kl_template_fill(struct kl_buf *out, const char *text, const struct kl_map *values);
 

@@ -18,7 +18,7 @@ enum kl_yaml_kind { KL_YAML_SCALAR, KL_YAML_SEQ, KL_YAML_MAP };
 
 struct kl_yaml {
 	enum kl_yaml_kind kind;
-	int line, col;         /* position in the text, from 1; 0: not parsed from text */
+	int line, col;         /* position in the text, from 1; 0 if not parsed from text */
 	char *text;            /* scalar: its bytes, NUL-terminated, without other NUL bytes */
 	size_t len;            /* scalar: number of bytes of `text` */
 	int plain;             /* scalar: true if it is written without quotes */
@@ -33,7 +33,8 @@ struct kl_yaml {
 };
 
 /**
- * Parse a text; the caller frees *out. KL_EINVALID: the message is "<name>:<line>:<column>: ...".
+ * Parse a text; the caller frees *out. On KL_EINVALID, the message is "<name>:<line>:<column>:
+ * ...".
  */
 int kl_yaml_parse(struct kl_yaml **out, const char *name, const char *text, size_t len);
 void kl_yaml_free(struct kl_yaml *node);

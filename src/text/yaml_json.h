@@ -14,7 +14,7 @@
 json_t *kl_yaml_to_json(const struct kl_yaml *node);
 /**
  * Convert JSON to a tree without positions; the caller frees *out. Real numbers are rounded to six
- * decimal places. KL_EINVALID: the value is nested too deeply, or a string contains a NUL.
+ * decimal places. Return KL_EINVALID if the value is nested too deeply, or a string contains a NUL.
  */
 int kl_yaml_from_json(struct kl_yaml **out, const json_t *value);
 /**
