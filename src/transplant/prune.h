@@ -47,25 +47,26 @@ struct kl_prune {
 	size_t nundone;
 	size_t changes;            /* number of undone steps that changed the machine code */
 	struct kl_surface *kernel; /* what is left of K*; owned */
-	struct kl_event *event;    /* the kernel against K*; owned, NULL: it is K* */
+	struct kl_event *event;    /* the kernel against K*; owned, NULL if it is K* */
 	bool complete;             /* all steps were tried, and the kernel was confirmed */
 	size_t put_back; /* steps that were put back, since the kernel was not confirmed */
 	char ref[256];   /* the lineage of the result */
 	git_oid tip;
-	size_t states; /* number of its states; 0: none was written */
+	size_t states; /* number of its states; 0 if none was written */
 	bool already;  /* the lineage was there already */
 };
 
 struct kl_prune_opts {
 	struct kl_transplant_opts judging; /* `step` and `at_expert` are ignored */
 	int64_t within_ppm;
-	const char *name; /* of the new lineage; NULL: that of the old one, followed by "-pruned" */
+	/* of the new lineage; NULL for that of the old one, followed by "-pruned" */
+	const char *name;
 };
 
 /**
  * Prune the expert and write the lineage of the result; none is written if no step can be undone or
- * the deadline passes. Errors are those of kl_transplant_judge(); KL_EEXISTS: the name belongs to
- * another lineage; KL_EUSAGE: the name is invalid.
+ * the deadline passes. Errors are those of kl_transplant_judge(), or KL_EEXISTS if the name belongs
+ * to another lineage. Return KL_EUSAGE if the name is invalid.
  */
 int kl_prune_run(struct kl_prune *out, struct kl_transplant *transplant, struct kl_repo *repo,
 		 const struct kl_prune_opts *opts);

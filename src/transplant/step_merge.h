@@ -10,9 +10,9 @@
  */
 
 /**
- * Merge the change from `before` to `after` into `state`. KL_ENO: the step does not merge; the
- * message names the source whose changes conflict. If the change is there already, the result equals
- * `state`. A merge says nothing about correctness: the result is to be judged.
+ * Merge the change from `before` to `after` into `state`. Return KL_ENO if the step does not merge.
+ * The message names the source whose changes conflict. If the change is there already, the result
+ * equals `state`. A merge says nothing about correctness: the result is to be judged.
  */
 int kl_step_merge(struct kl_surface **out, struct kl_repo *repo, const struct kl_surface *before,
 		  const struct kl_surface *after, const struct kl_surface *state);

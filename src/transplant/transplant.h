@@ -92,7 +92,7 @@ struct kl_transplant_opts {
 
 /**
  * Judge the cells that are not judged yet, those at K* first, until the deadline. Each verdict is
- * kept as soon as it is reached. Return KL_ENO if K* fails now; the message says how. Return
+ * kept as soon as it is reached. Return KL_ENO if K* fails now. The message says how. Return
  * KL_ECANNOT if kernels cannot be judged here. Return KL_EBUSY if another process transplants this
  * lineage.
  */

@@ -117,7 +117,7 @@ int kl_transplant_log_root(struct kl_transplant *transplant, struct kl_repo *rep
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Find an event in the note of a commit by its id; NULL: the note does not have it. */
+/* Find an event in the note of a commit by its id; NULL if the note does not have it. */
 static struct kl_event *find_event(struct kl_repo *repo, const git_oid *commit, const char *id)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -154,7 +154,7 @@ static size_t find_state(const struct kl_view *view, const char *hex)
 
 enum { WAY, OF, AT, EVENT, TRAILERS };
 
-/* Return where to put the verdict of a link; NULL: it belongs to no cell, or the cell has one. */
+/* Return where to put the verdict of a link; NULL if it belongs to no cell, or the cell has one. */
 static struct kl_event **place_of(struct kl_transplant_cell **cell, const char **digest,
 				  struct kl_transplant *transplant, char *const *value)
 {
