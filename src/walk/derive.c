@@ -287,7 +287,7 @@ static int judge_trial(struct trial *trial)
 }
 
 /*
- * Commit the attempt and add all its events. `class_` is the class of its failure; NULL: it is a
+ * Commit the attempt and add all its events. `class_` is the class of its failure; NULL if it is a
  * success.
  */
 static int keep_trial(char hex[KL_OID_HEX], struct trial *trial, const char *class_)

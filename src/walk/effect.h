@@ -25,7 +25,7 @@ enum kl_effect {
 
 /** Classify a step by the event of its simpler state, which compares it with the other one. */
 enum kl_effect kl_effect_of(const struct kl_event *simpler);
-/** Return the name of an effect; "": unknown. */
+/** Return the name of an effect; "" if unknown. */
 const char *kl_effect_name(enum kl_effect effect);
 /** Return true if noise hides the effect: both pass, and the comparison is ambiguous and wide. */
 bool kl_effect_is_hidden(const struct kl_event *simpler);

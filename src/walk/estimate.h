@@ -29,7 +29,7 @@ struct kl_estimate {
 	int64_t prompt_bytes[3];
 	/* results */
 	int64_t requests[2];
-	int64_t nano[2]; /* nano-dollars; 0: the provider is not metered */
+	int64_t nano[2]; /* nano-dollars; 0 if the provider is not metered */
 };
 
 /** The walk to estimate; all pointers are borrowed. */

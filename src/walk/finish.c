@@ -71,7 +71,7 @@ static int collect_notes(struct finish *finish)
 }
 
 /*
- * Let the transaction move `ref` from `before` ("": create it) to `oid`. If `ref` is already at
+ * Let the transaction move `ref` from `before` ("" to create it) to `oid`. If `ref` is already at
  * `oid`, the transaction only checks that it stays there.
  */
 static int put_ref(struct kl_refs_txn *txn, struct finish *finish, const char *ref,

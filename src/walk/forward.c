@@ -206,7 +206,7 @@ static int write_step(struct builder *builder, size_t i, const json_t *record, c
 }
 
 /*
- * Find the event of the walk's state that is `back` steps away from K*; NULL: the event is not
+ * Find the event of the walk's state that is `back` steps away from K*; NULL if the event is not
  * known.
  */
 static const struct kl_event *event_of(struct builder *builder, size_t back)

@@ -11,14 +11,14 @@
 #define KL_JUDGE_LATER 1 /* there is no verdict yet: the job must still be sent to a worker */
 
 /**
- * Judge K* itself. Return 0, KL_JUDGE_LATER or an error. KL_ENO: the verdict on K* is fail or
- * inconclusive; its event is noted and the operation has ended. KL_ECANNOT: the verdict is "not
- * run".
+ * Judge K* itself. Return 0, KL_JUDGE_LATER or an error. Return KL_ENO if the verdict on K* is fail
+ * or inconclusive; its event is noted and the operation has ended. Return KL_ECANNOT if the verdict
+ * is "not run".
  */
 int kl_judge_expert(struct kl_sequencer *sequencer);
 /**
- * Judge the pending proposal. Return 0, KL_JUDGE_LATER or an error. KL_ECANNOT: the verdict is "not
- * run".
+ * Judge the pending proposal. Return 0, KL_JUDGE_LATER or an error. Return KL_ECANNOT if the
+ * verdict is "not run".
  */
 int kl_judge_pending(struct kl_sequencer *sequencer);
 /** Accept the pending proposal, which passed, as a step. `delta` is as in kl_walk_seen. */

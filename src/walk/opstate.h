@@ -27,8 +27,8 @@ struct kl_opstate {
 	struct kl_buf events;
 	struct kl_surface *state;   /* K_i */
 	git_oid tree;               /* tree of K_i's commit, with all directories */
-	struct kl_surface *pending; /* candidate of the pending proposal; NULL: there is none */
-	struct kl_surface *held;    /* candidate of the held proposal; NULL: there is none */
+	struct kl_surface *pending; /* candidate of the pending proposal; NULL if there is none */
+	struct kl_surface *held;    /* candidate of the held proposal; NULL if there is none */
 	struct kl_map known;        /* events in the first `known_to` bytes of `events`, by id */
 	size_t known_to;
 	/** The walk is speculative (speculate.h): it is never saved. */
@@ -37,9 +37,12 @@ struct kl_opstate {
 
 /** Get the name of the ref of this worktree's operation. */
 void kl_opstate_ref(char ref[128], const struct kl_repo *repo);
-/** Load this worktree's operation. KL_ENOTFOUND: no operation is in progress. */
+/** Load this worktree's operation. Return KL_ENOTFOUND if no operation is in progress. */
 int kl_opstate_load(struct kl_opstate *op, struct kl_repo *repo);
-/** Save the operation; in a dry walk, do nothing. KL_EBUSY: another process has moved the ref. */
+/**
+ * Save the operation; in a dry walk, do nothing. Return KL_EBUSY if another process has moved the
+ * ref.
+ */
 int kl_opstate_save(struct kl_opstate *op, const char *reflog);
 void kl_opstate_release(struct kl_opstate *op);
 
@@ -58,8 +61,8 @@ int kl_opstate_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, struct
 int kl_opstate_goal(struct kl_surface **out, const struct kl_opstate *op);
 
 /**
- * Find an event of this operation by its id; NULL: there is none. Borrowed until the next event is
- * appended.
+ * Find an event of this operation by its id; NULL if there is none. Borrowed until the next event
+ * is appended.
  */
 const struct kl_event *kl_opstate_known(struct kl_opstate *op, const char *id);
 

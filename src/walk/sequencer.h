@@ -47,18 +47,18 @@ struct kl_sequencer {
 	 */
 	int (*send)(struct kl_transfer *out, void *payload);
 	size_t (*collected)(void *payload);
-	size_t most_jobs; /* maximum number of jobs in a bundle; 0: use 64 */
-	/** Like `judge`, but measures again and ignores known verdicts. NULL: not supported. */
+	size_t most_jobs; /* maximum number of jobs in a bundle; 0 to use 64 */
+	/** Like `judge`, but measures again and ignores known verdicts. NULL if not supported. */
 	int (*judge_anew)(struct kl_judgement **out, const struct kl_surface *candidate,
 			  const struct kl_surface *parent, void *payload);
-	/** Like `judge`, for a state with another contract (zeroed.h). NULL: not supported. */
+	/** Like `judge`, for a state with another contract (zeroed.h). NULL if not supported. */
 	int (*judge_cleared)(struct kl_judgement **out, const struct kl_surface *candidate,
 			     const struct kl_surface *parent, void *payload);
 	struct kl_sequencer_model model;
 	void *payload;
-	const struct kl_jail *jail;             /* for semantic patches; NULL: skip them */
-	const struct kl_mechanisms *mechanisms; /* NULL: no mechanism is known by name */
-	struct kl_progress *progress;           /* NULL: report nothing */
+	const struct kl_jail *jail;             /* for semantic patches; NULL to skip them */
+	const struct kl_mechanisms *mechanisms; /* NULL if no mechanism is known by name */
+	struct kl_progress *progress;           /* NULL to report nothing */
 	/* private */
 	struct kl_opstate op;
 	struct kl_rewrite rw;
@@ -77,26 +77,26 @@ struct kl_sequencer {
 	}
 
 struct kl_sequencer_opts {
-	const char *expert;   /* revision; NULL: HEAD */
+	const char *expert;   /* revision; NULL for HEAD */
 	const char *dir;      /* contract's directory in the expert's tree */
 	const char *name;     /* NULL: <last part of the platform>-<first 7 digits of the expert> */
 	const char *platform; /* "cpu/x86-64-v3" */
 	const char *rewriters;
-	/* NULL: read from the config when the walk starts and at each --continue */
+	/* NULL to read from the config when the walk starts and at each --continue */
 	const char *runner;
-	const char *rederive; /* "chat" or "exec"; NULL: no step is re-derived */
+	const char *rederive; /* "chat" or "exec"; NULL if no step is re-derived */
 	int64_t step_limit, rejection_limit;
 	bool keep_all; /* do not fold older states that change nothing (walk.h) */
 };
 
 struct kl_outcome {
 	bool waiting;   /* stepwise: stopped for an edit in `edit_dir` */
-	char *edit_dir; /* edit directory; NULL: the walk does not wait for an edit */
-	/* NULL: the walk does not wait for results (docs/formats.md, "operation") */
+	char *edit_dir; /* edit directory; NULL if the walk does not wait for an edit */
+	/* NULL if the walk does not wait for results (docs/formats.md, "operation") */
 	json_t *awaiting;
 	bool still; /* the run waits for the same results as the run before */
 	char workload[72], name[72];
-	/* names of refs; "": that ref was not written */
+	/* names of refs; "" if that ref was not written */
 	char lineage[256], walk[256], rejected[256];
 	char termination[24];
 	size_t steps, rejections, rederived;
@@ -119,55 +119,57 @@ struct kl_outcome {
 
 void kl_outcome_release(struct kl_outcome *outcome);
 /**
- * Say how many older states were passed over, and why: "older states: 3 equal to another ..."; "":
- * none was. The caller frees it.
+ * Say how many older states were passed over, and why: "older states: 3 equal to another ..."; ""
+ * if none was. The caller frees it.
  */
 char *kl_outcome_passed_over(const struct kl_outcome *outcome);
 
 /**
- * Check everything that can be checked early, then create the operation. KL_EBUSY: another process
- * holds the lock, or an operation is already in progress. KL_EEXISTS: the name is taken. KL_EUSAGE:
- * the name or the list of rewriters is invalid.
+ * Check everything that can be checked early, then create the operation. Return KL_EBUSY if another
+ * process holds the lock, or an operation is already in progress. Return KL_EEXISTS if the name is
+ * taken. Return KL_EUSAGE if the name or the list of rewriters is invalid.
  */
 int kl_sequencer_start(struct kl_sequencer *sequencer, const struct kl_sequencer_opts *opts);
 /**
- * Resume the operation of this worktree, and remove lock files that a dead process left.
- * KL_ENOTFOUND: no operation is in progress.
+ * Resume the operation of this worktree, and remove lock files that a dead process left. Return
+ * KL_ENOTFOUND if no operation is in progress.
  */
 int kl_sequencer_resume(struct kl_sequencer *sequencer);
 
 /**
- * Run until the lineage is written, or until the user must edit files or import results. KL_ENO:
- * the expert does not pass its own gate, or no step was accepted; the operation has ended.
+ * Run until the lineage is written, or until the user must edit files or import results. Return
+ * KL_ENO if the expert does not pass its own gate, or no step was accepted; the operation has
+ * ended.
  */
 int kl_sequencer_run(struct kl_sequencer *sequencer, struct kl_outcome *out);
 
 /**
  * For `stepwise`: make the files in the edit directory the next proposal. `claim` has what the
- * author of the edit says about it. If the walk does not wait for an edit, do nothing. KL_EINVALID:
- * the files are unchanged or were already judged.
+ * author of the edit says about it. If the walk does not wait for an edit, do nothing. Return
+ * KL_EINVALID if the files are unchanged or were already judged.
  */
 int kl_sequencer_collect(struct kl_sequencer *sequencer, const struct kl_claim *claim);
 /**
- * For `stepwise`: propose `step`, not the files in the edit directory. KL_EINVALID, KL_ENO: the
- * step is unusable (the message tells its author why), or the walk does not wait for an edit.
+ * For `stepwise`: propose `step`, not the files in the edit directory. Return KL_EINVALID or KL_ENO
+ * if the step is unusable (the message tells its author why), or the walk does not wait for an
+ * edit.
  */
 int kl_sequencer_take(struct kl_sequencer *sequencer, const struct kl_envelope *step);
 /** Ask the rewriters for the next proposal; used by kl_sequencer_run() and kl_speculate(). */
 int kl_sequencer_ask(struct kl_sequencer *sequencer);
 /**
  * Skip what is pending: reject a pending proposal with class "skipped", give up re-deriving a step,
- * or stop waiting for an edit. KL_EUSAGE: nothing is pending.
+ * or stop waiting for an edit. Return KL_EUSAGE if nothing is pending.
  */
 int kl_sequencer_skip(struct kl_sequencer *sequencer);
 /**
- * End the walk with termination "stopped". The next kl_sequencer_run() writes the lineage.
- * KL_EUSAGE: the expert has not been judged yet.
+ * End the walk with termination "stopped". The next kl_sequencer_run() writes the lineage. Return
+ * KL_EUSAGE if the expert has not been judged yet.
  */
 int kl_sequencer_stop(struct kl_sequencer *sequencer);
 /**
  * Delete the operation and its edit directory. There are no refs to restore, because the refs of
- * the result move only when a walk ends. KL_ENOTFOUND: no operation is in progress.
+ * the result move only when a walk ends. Return KL_ENOTFOUND if no operation is in progress.
  */
 int kl_sequencer_abort(struct kl_sequencer *sequencer);
 

@@ -11,7 +11,8 @@
  */
 
 /**
- * Lock the operation of the worktree for this process. KL_EBUSY: another process holds the lock.
+ * Lock the operation of the worktree for this process. Return KL_EBUSY if another process holds the
+ * lock.
  */
 int kl_sequencer_enter(struct kl_sequencer *sequencer);
 /** Save the operation; `what` describes the change in the reflog. */

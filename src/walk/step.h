@@ -49,8 +49,8 @@ void kl_step_release(struct kl_step *step);
 /** Append the commit message of a step. */
 void kl_step_message(struct kl_buf *out, const struct kl_step *step);
 /**
- * Parse a message. `text` gets only the subject. KL_EINVALID: the trailers are not those of a step;
- * the error message starts with `name`.
+ * Parse a message. `text` gets only the subject. Return KL_EINVALID if the trailers are not those
+ * of a step; the error message starts with `name`.
  */
 int kl_step_parse(struct kl_step *out, const char *name, const char *message);
 

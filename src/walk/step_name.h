@@ -12,7 +12,7 @@
  * and facts give it, with a confidence (rewrite/naming.h), or no name.
  */
 struct kl_step_name {
-	const struct kl_mechanism *mechanism; /* NULL: unknown */
+	const struct kl_mechanism *mechanism; /* NULL if unknown */
 	enum kl_delta delta;
 	struct kl_buf why;           /* the foreign facts, or the primary facts that moved */
 	bool contradicted;           /* the facts or the sources contradict the author's claim */

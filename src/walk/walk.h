@@ -64,8 +64,8 @@ struct kl_walk_init {
 	const char *surface;   /* digest of K* */
 	const char *tokens;    /* digest of the tokens of K* (rewrite/token_digest.h), or NULL */
 	const char *rewriters; /* their names, separated by commas: "history,passes" */
-	const char *runner;    /* NULL: read from the config each time a runner is needed */
-	/* rewriter that re-derives steps, "chat" or "exec"; NULL: no step is re-derived */
+	const char *runner;    /* NULL to read from the config each time a runner is needed */
+	/* rewriter that re-derives steps, "chat" or "exec"; NULL if no step is re-derived */
 	const char *rederive;
 	int64_t step_limit, rejection_limit;
 	bool keep_all; /* accept older states that change neither speed nor generality */
@@ -73,7 +73,9 @@ struct kl_walk_init {
 
 /** Start a walk whose first phase is to judge the expert. */
 void kl_walk_init(struct kl_walk *walk, const struct kl_walk_init *init);
-/** Parse the stored document. KL_EINVALID: the document is malformed; the message says how. */
+/**
+ * Parse the stored document. Return KL_EINVALID if the document is malformed. The message says how.
+ */
 int kl_walk_parse(struct kl_walk *walk, const char *text, size_t len);
 void kl_walk_release(struct kl_walk *walk);
 
@@ -96,7 +98,10 @@ const char *kl_walk_rejected_tip(const struct kl_walk *walk);
  */
 json_t *kl_walk_steps(const struct kl_walk *walk);
 json_t *kl_walk_rejections(const struct kl_walk *walk);
-/** Return the record of the pending proposal, or of the held one; borrowed. NULL: there is none. */
+/**
+ * Return the record of the pending proposal, or of the held one; borrowed. Return NULL if there is
+ * none.
+ */
 json_t *kl_walk_pending(const struct kl_walk *walk);
 json_t *kl_walk_held_proposal(const struct kl_walk *walk);
 /**
@@ -128,10 +133,10 @@ bool kl_walk_has_code(const struct kl_walk *walk, const char *code);
 struct kl_walk_seen {
 	const char *commit; /* commit of the judged state */
 	const char *surface;
-	const char *event;  /* id of the state's event; "": the state was not judged */
+	const char *event;  /* id of the state's event; "" if the state was not judged */
 	const char *class_; /* class of a rejection or of a failed attempt */
 	const char *delta;  /* only for an accepted step: what kl_walk_delta() returns */
-	int64_t ns;         /* time of one call; 0: not measured */
+	int64_t ns;         /* time of one call; 0 if not measured */
 	json_t *facts;      /* NULL for a rejection */
 };
 
@@ -154,7 +159,7 @@ void kl_walk_skipped(struct kl_walk *walk, size_t equal, size_t unreadable);
 void kl_walk_await(struct kl_walk *walk, json_t *what);
 /** Stop waiting, since the results may have arrived. */
 void kl_walk_go_on(struct kl_walk *walk);
-/** Return what kl_walk_await() was given; NULL: the walk does not wait. Borrowed. */
+/** Return what kl_walk_await() was given; NULL if the walk does not wait. Borrowed. */
 json_t *kl_walk_awaited(const struct kl_walk *walk);
 /** Count a timeout of the model like the rejection of a proposal. */
 void kl_walk_timed_out(struct kl_walk *walk);
@@ -179,7 +184,7 @@ enum kl_walk_choice { KL_CHOICE_ACCEPT, KL_CHOICE_REJECT, KL_CHOICE_HOLD };
 /** What the gate and the facts say about the pending proposal. */
 struct kl_walk_ruling {
 	enum kl_verdict verdict;
-	const char *class_; /* class that the gate gives; "": none */
+	const char *class_; /* class that the gate gives; "" if there is none */
 	/*
 	 * what the facts say, in this order: the machine code is that of K_i or of an earlier
 	 * state; more than the mechanism was removed; no mechanism explains the difference; facts
@@ -206,13 +211,13 @@ enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
 #define KL_WALK_MEASUREMENTS 3 /* maximum measurements of one K_i' if noise hides which is faster */
 
 /**
- * Return the name of the rewriter that re-derives steps; "": no step is re-derived, or the budget
+ * Return the name of the rewriter that re-derives steps; "" if no step is re-derived, or the budget
  * is spent.
  */
 const char *kl_walk_rederiver(const struct kl_walk *walk);
 /**
- * Return the record of the last step, which is the one to re-derive; NULL: there are no steps yet.
- * Borrowed.
+ * Return the record of the last step, which is the one to re-derive; NULL if there are no steps
+ * yet. Borrowed.
  */
 json_t *kl_walk_step(const struct kl_walk *walk);
 /**
@@ -225,8 +230,8 @@ const char *kl_walk_goal(const struct kl_walk *walk);
 /** Return the id of the event of K_i. */
 const char *kl_walk_goal_event(const struct kl_walk *walk);
 /**
- * Return the last commit of a K_i'; its second parent is the previous such commit. "": there is
- * none yet.
+ * Return the last commit of a K_i'; its second parent is the previous such commit. Return "" if
+ * there is none yet.
  */
 const char *kl_walk_derived_tip(const struct kl_walk *walk);
 
@@ -266,7 +271,7 @@ enum kl_walk_derivation {
 /** What the gate says about K_i', the attempt to re-derive a step. */
 struct kl_walk_derived_ruling {
 	enum kl_verdict verdict;
-	const char *class_; /* class that the gate gives; "": none */
+	const char *class_; /* class that the gate gives; "" if there is none */
 	bool same_code;     /* K_i' has the machine code of K_i */
 	bool unchanged;     /* K_i' has the machine code of K_{i-1} */
 	/* K_i' compared with K_i (event/speed.h); both false: too noisy to decide */

@@ -12,15 +12,15 @@
  */
 
 /**
- * Return "chat" or "exec" if this list of rewriters names it; NULL: it names neither. By default
+ * Return "chat" or "exec" if this list of rewriters names it; NULL if it names neither. By default
  * the steps are re-derived by the same rewriter.
  */
 const char *kl_model_of_list(const char *rewriters);
-/** Return the walk's rewriter that is a model, "chat" or "exec"; NULL: the walk has no model. */
+/** Return the walk's rewriter that is a model, "chat" or "exec"; NULL if the walk has no model. */
 const char *kl_model_name(const struct kl_sequencer *sequencer);
 /**
- * Return the model's session, opened if necessary; borrowed. Errors are those of kl_session_open();
- * KL_EINVALID: the sequencer has no model.
+ * Return the model's session, opened if necessary; borrowed. Errors are those of kl_session_open(),
+ * or KL_EINVALID if the sequencer has no model.
  */
 int kl_model_session(struct kl_session **out, struct kl_sequencer *sequencer);
 
