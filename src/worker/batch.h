@@ -9,8 +9,8 @@
  */
 struct kl_batch {
 	const char *bundle;   /* a file, or "-" for stdin */
-	const char *output;   /* file for the results; NULL: stdout */
-	const char *sign_key; /* file of an SSH key; NULL: the results are not signed */
+	const char *output;   /* file for the results; NULL for stdout */
+	const char *sign_key; /* file of an SSH key; NULL if the results are not signed */
 };
 
 /**

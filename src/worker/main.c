@@ -142,8 +142,8 @@ static void describe_jail(json_t *result, unsigned closed)
 }
 
 /*
- * Judge the job in the file `path` (NULL: stdin) and print its result. First confine this process
- * to the directory `dir`; NULL: do not confine it.
+ * Judge the job in the file `path` (NULL for stdin) and print its result. First confine this
+ * process to the directory `dir`; NULL if it is not confined.
  */
 static int work_job(const char *path, const char *dir)
 {

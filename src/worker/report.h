@@ -30,9 +30,9 @@ struct kl_report {
 	}
 
 /**
- * Open a report in the file `path`, or resume the report that the file has; NULL: write to stdout.
- * `bundle` is the digest of the bundle. KL_EINVALID: the file is not a report of this bundle, and
- * is left unchanged; KL_EBUSY: another worker is writing it.
+ * Open a report in the file `path`, or resume the report that the file has; NULL to write to
+ * stdout. `bundle` is the digest of the bundle. Return KL_EINVALID if the file is not a report of
+ * this bundle, and is left unchanged. Return KL_EBUSY if another worker is writing it.
  */
 int kl_report_open(struct kl_report *report, const char *path, const char *bundle);
 /** Return true if the report has the result of the job with this digest. */
@@ -40,8 +40,8 @@ bool kl_report_has(const struct kl_report *report, const char *job);
 /** Append the line of a job, which must have "job", the digest of the job; set its "sha256". */
 int kl_report_add(struct kl_report *report, json_t *line);
 /**
- * Write the final line, and sign the report with `key`, a key file for ssh-keygen; NULL: do not
- * sign. A line that a resumed report already has is not written again.
+ * Write the final line, and sign the report with `key`, a key file for ssh-keygen; NULL to sign
+ * nothing. A line that a resumed report already has is not written again.
  */
 int kl_report_end(struct kl_report *report, const char *key);
 void kl_report_release(struct kl_report *report);

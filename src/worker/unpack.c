@@ -43,7 +43,7 @@ static bool name_ok(const char *name, const char **digest)
 /* The files unpacked so far, to be compared with the manifest. */
 struct files {
 	json_t *list;         /* [{name, sha256, size}], as in a manifest */
-	const char *manifest; /* points into the bundle; NULL: not found yet */
+	const char *manifest; /* points into the bundle; NULL if not found yet */
 	size_t len;           /* bytes of the manifest */
 };
 

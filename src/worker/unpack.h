@@ -18,8 +18,8 @@ struct kl_unpacked {
 void kl_unpacked_release(struct kl_unpacked *unpacked);
 
 /**
- * Unpack into `dir`, which must be an empty directory. KL_EINVALID: the bytes are damaged or not a
- * bundle.
+ * Unpack into `dir`, which must be an empty directory. Return KL_EINVALID if the bytes are damaged
+ * or not a bundle.
  */
 int kl_unpack(struct kl_unpacked *out, const void *bytes, size_t len, const char *dir);
 

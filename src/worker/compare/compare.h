@@ -29,7 +29,8 @@
  */
 
 struct kl_mismatch {
-	int out; /* index of the argument with the first wrong element; -1: no mismatch */
+	/* index of the argument with the first wrong element; -1 if there is no mismatch */
+	int out;
 	int64_t index[KL_MAX_AXES];
 	size_t naxes;
 	char got[40], wanted[40]; /* that element and its true value, as text */
@@ -45,8 +46,8 @@ struct kl_mismatch {
 /**
  * Compare outputs with the answers of a member; `got[arg]` is in the kernel's dtype. Returns 0,
  * with mismatch->out = -1, if they are right; KL_ENO (without an error message), with the first
- * wrong element in `mismatch`, if they are wrong; KL_EINVALID if a rule of the job does not fit its
- * tensors.
+ * wrong element in `mismatch`, if they are wrong. Return KL_EINVALID if a rule of the job does not
+ * fit its tensors.
  */
 int kl_compare(struct kl_mismatch *mismatch, const struct kl_job *job,
 	       const struct kl_member *member, const void *const *got);

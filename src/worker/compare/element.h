@@ -16,7 +16,7 @@ struct kl_allowed {
 	 * `rel-l2` the rule's tolerance times the rms of the truth; < 0: no limit
 	 */
 	double rms;
-	/* `elementwise`: the oracle's output for |inputs|; borrowed; NULL: use |truth| instead */
+	/* `elementwise`: the oracle's output for |inputs|; borrowed; NULL to use |truth| instead */
 	const double *absum;
 	double zero; /* `rel-l2` with `zeros`: an answer of at most this magnitude counts as zero */
 };
@@ -42,7 +42,7 @@ double kl_element_least(const struct kl_output *output, double truth);
 
 struct kl_element_result {
 	double d, allowed; /* error and its limit; allowed < 0: no error was computed */
-	const char *why;   /* what is wrong with the element; NULL: it is right */
+	const char *why;   /* what is wrong with the element; NULL if it is right */
 };
 
 /** Judge element i of an output; `honest` is the answer of the honest reference. */

@@ -17,12 +17,12 @@ struct kl_yardstick;
  * and the root mean square of the honest error (`noise`) or of the truth (`rel-l2`).
  */
 struct kl_tolerance {
-	size_t ngroup; /* 0: the rule is neither `noise` nor `rel-l2` */
+	size_t ngroup; /* 0 if the rule is neither `noise` nor `rel-l2` */
 	double *max, *rms;
-	double *size; /* root mean square of the truth of each group; NULL: not `noise` */
+	double *size; /* root mean square of the truth of each group; NULL if not `noise` */
 	/*
-	 * the honest errors of several executions (yardstick.h); borrowed; NULL: use only `max` and
-	 * `rms`
+	 * the honest errors of several executions (yardstick.h); borrowed; NULL to use only `max`
+	 * and `rms`
 	 */
 	const struct kl_yardstick *yardstick;
 };
@@ -40,16 +40,20 @@ struct kl_member {
 	/* the inputs have values beyond those of the contract (pool/further.h); see compare.h */
 	bool further;
 	enum kl_odd odd;
-	/* by output: 1 + the axis whose slices differ much in magnitude (graded.h); 0: none */
+	/*
+	 * by output: 1 + the axis whose slices differ much in magnitude (graded.h); 0 if there is
+	 * none
+	 */
 	int graded[KL_MAX_ARGS];
-	const void *input[KL_MAX_ARGS]; /* in the kernel's dtype; NULL: not an input or inout */
+	/* in the kernel's dtype; NULL if it is not an input or inout */
+	const void *input[KL_MAX_ARGS];
 	/* for outputs: stored as double for float dtypes, as the dtype itself for integers */
 	const void *truth[KL_MAX_ARGS];
 	/* for outputs: stored as float for float dtypes; NULL for integers */
 	const void *honest[KL_MAX_ARGS];
 	/* for outputs under the rule `elementwise`: the oracle's output for |inputs|, as double */
 	const void *absum[KL_MAX_ARGS];
-	/* one for each rule of the job; NULL: kl_compare() computes the tolerances */
+	/* one for each rule of the job; NULL if kl_compare() computes the tolerances */
 	const struct kl_tolerance *tolerance;
 };
 

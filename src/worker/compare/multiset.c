@@ -22,7 +22,7 @@ struct rows {
 	const void *truth;
 	size_t nrow, k, cols;      /* rows; values selected in a row; values in a row of x */
 	size_t size, index_size;   /* bytes of a value and of an index */
-	uint64_t fraction;         /* mask of the bits below a float's exponent; 0: integers */
+	uint64_t fraction;         /* mask of the bits below a float's exponent; 0 for integers */
 	uint64_t salt;             /* salt of checksums, unknown to the kernel */
 	size_t each;               /* rows of a slice */
 	struct kl_mismatch *slice; /* result for each slice */
@@ -31,8 +31,9 @@ struct rows {
 /* Scratch for one row. */
 struct scratch {
 	uint64_t *key, *want, *spare; /* keys of the answer and of the truth, and room to sort */
-	uint32_t *seen; /* for each column of x: 1 + the last row that selected it; 0: none */
-	char *stored;   /* one row of the truth, in the dtype */
+	/* for each column of x: 1 + the last row that selected it; 0 if there is none */
+	uint32_t *seen;
+	char *stored; /* one row of the truth, in the dtype */
 };
 
 static void scratch_init(struct scratch *scratch, const struct rows *rows)

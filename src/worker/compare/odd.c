@@ -13,7 +13,7 @@
 struct settling {
 	struct kl_mismatch *mismatch;
 	const struct kl_output *output;
-	char *copy; /* copy of the answer with settled elements; NULL: none is settled yet */
+	char *copy; /* copy of the answer with settled elements; NULL if none is settled yet */
 	/*
 	 * numbers of elements whose truth is not finite, whose truth is finite, and that are strays
 	 */

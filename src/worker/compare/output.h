@@ -21,7 +21,7 @@ struct kl_output {
 	bool first;      /* the caller needs only the first wrong element: stop soon after it */
 };
 
-/** Initialize all but `got` and `first`. KL_EINVALID: the rule does not fit the tensor. */
+/** Initialize all but `got` and `first`. Return KL_EINVALID if the rule does not fit the tensor. */
 int kl_output_init(struct kl_output *output, const struct kl_job *job, const struct kl_rule *rule,
 		   const struct kl_member *member, int arg);
 /**

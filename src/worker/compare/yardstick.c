@@ -52,7 +52,7 @@ void kl_yardstick_release(struct kl_yardstick *yardstick)
 	*yardstick = (struct kl_yardstick){ .room = 1 };
 }
 
-/* Return the unit in which the errors of a group are measured; 0: its truth is zero. */
+/* Return the unit in which the errors of a group are measured; 0 if its truth is zero. */
 static double group_unit(const struct kl_yardstick *yardstick, const struct kl_tolerance *tolerance,
 			 size_t group)
 {

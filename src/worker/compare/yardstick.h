@@ -38,12 +38,12 @@ struct kl_yardstick_error {
 };
 
 struct kl_yardstick {
-	size_t ngroup;      /* number of groups; 0: the rule is not `noise` */
+	size_t ngroup;      /* number of groups; 0 if the rule is not `noise` */
 	size_t size;        /* elements of the largest group */
 	bool relative;      /* errors are in units of the rms of the truth in their group */
 	size_t n;           /* number of executions */
 	double *sum, *sum2; /* by group: sums of rms^2 and rms^4 of the executions */
-	/* by execution and group; NULL: there are many small groups, and only `most` is kept */
+	/* by execution and group; NULL if there are many small groups, and only `most` is kept */
 	struct kl_yardstick_error *seen;
 	size_t alloc;
 	double *most; /* by group: largest error of all executions */

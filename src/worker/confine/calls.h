@@ -28,7 +28,8 @@ struct kl_calls {
 
 /**
  * Refuse the listed calls, and in any case clone() into new namespaces. A call of another
- * architecture, or of x32, always kills the process. KL_ECANNOT: the system refuses seccomp.
+ * architecture, or of x32, always kills the process. Return KL_ECANNOT if the system refuses
+ * seccomp.
  */
 int kl_calls_refuse(const struct kl_calls *calls);
 

@@ -22,8 +22,8 @@ enum kl_job_closed {
 /**
  * Confine this process; with Landlock it can then write only below `dir`, and to devices like
  * /dev/null. Set *closed to the bits of the restrictions that are in force (enum kl_job_closed). A
- * restriction that this Linux does not support is left out, and its bit is not set. KL_ECANNOT:
- * this Linux has no seccomp, without which no kernel can be run.
+ * restriction that this Linux does not support is left out, and its bit is not set. Return
+ * KL_ECANNOT if this Linux has no seccomp, without which no kernel can be run.
  */
 int kl_job_jail_enter(unsigned *closed, const char *dir);
 

@@ -17,8 +17,9 @@
  * or refuses to apply it.
  */
 struct kl_landlock {
-	int fd;           /* -1: not open */
-	int failed;       /* errno of the first rule that could not be added; 0: no failure */
+	int fd; /* -1 if not open */
+	/* errno of the first rule that could not be added; 0 if there is no failure */
+	int failed;
 	uint64_t handled; /* rights that are denied unless a rule allows them */
 };
 #define KL_LANDLOCK_INIT  \

@@ -59,8 +59,9 @@ struct kl_gpu_baseline {
 
 /**
  * Open the baseline that `spec` names; `device` is borrowed. `at`: device addresses of the
- * arguments; algorithms are tried on these tensors, so their outputs are overwritten. KL_ECANNOT:
- * the name is unknown, or the baseline cannot run here; KL_EINVALID: `spec` is malformed.
+ * arguments; algorithms are tried on these tensors, so their outputs are overwritten. Return
+ * KL_ECANNOT if the name is unknown, or the baseline cannot run here. Return KL_EINVALID if `spec`
+ * is malformed.
  */
 int kl_gpu_baseline_open(struct kl_gpu_baseline **out, const struct kl_gpu_baseline_spec *spec,
 			 const struct kl_gpu_device *device, const uint64_t *at);
@@ -76,23 +77,27 @@ int kl_gpu_baseline_conv2d(struct kl_gpu_baseline *baseline,
 int kl_gpu_baseline_sdpa(struct kl_gpu_baseline *baseline, const struct kl_gpu_baseline_spec *spec,
 			 const uint64_t *at);
 
-/** Open the first library of `names` (NULL-terminated) that is found. KL_ECANNOT: none is found. */
+/**
+ * Open the first library of `names` (NULL-terminated) that is found. Return KL_ECANNOT if none is
+ * found.
+ */
 int kl_gpu_baseline_library(void **out, const char *const *names);
 struct kl_gpu_symbol {
 	void **f;
 	const char *name;
 };
 /**
- * Look up `n` symbols in `lib`. KL_ECANNOT: the library lacks one of them; the message names it.
+ * Look up `n` symbols in `lib`. Return KL_ECANNOT if the library lacks one of them. The message
+ * names it.
  */
 int kl_gpu_baseline_symbols(void *lib, const struct kl_gpu_symbol *symbol, size_t n);
 /**
  * Return the index of the n-th argument (counted from 0) of kind `out` if `out` is set, otherwise
- * of kind `in`. -1: there is no such argument, or it does not have `naxes` axes.
+ * of kind `in`. Return -1 if there is no such argument, or it does not have `naxes` axes.
  */
 int kl_gpu_baseline_tensor(const struct kl_gpu_baseline_spec *spec, bool out, int n, int naxes);
 /**
- * Allocate device memory and return its address; 0: out of memory. The memory is freed only with
+ * Allocate device memory and return its address; 0 if out of memory. The memory is freed only with
  * the context.
  */
 uint64_t kl_gpu_baseline_memory(const struct kl_gpu_device *device, uint64_t bytes);

@@ -26,9 +26,9 @@ static int find_kernels(struct kl_gpu_bound *bound, const struct kl_gpu_device *
 /* -- creation and release ------------------------------------------------------------ */
 
 /*
- * Report that scratch could not be allocated. KL_EINVALID: tensors and scratch need more than 15/16
- * of the device's memory; the rest is for the context and code. KL_EIO: they would fit, but other
- * users of the device take too much of its memory.
+ * Report that scratch could not be allocated. Return KL_EINVALID if tensors and scratch need more
+ * than 15/16 of the device's memory; the rest is for the context and code. Return KL_EIO if they
+ * would fit, but other users of the device take too much of its memory.
  */
 static int no_scratch(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 		      const char *name)

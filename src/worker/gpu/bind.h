@@ -47,7 +47,7 @@ void kl_gpu_module_free(struct kl_gpu_module *module, const struct kl_gpu_device
 #define KL_GPU_MAX_TENSORS 32
 
 struct kl_gpu_tensor_layout {
-	uint64_t bytes; /* size of the data; 0: not a tensor, or an empty one */
+	uint64_t bytes; /* size of the data; 0 if it is not a tensor, or an empty one */
 	bool tensor;    /* this argument of the contract is a tensor */
 	bool writable;  /* the kernel may write it (out, inout) */
 	/*
@@ -131,9 +131,9 @@ int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *dev
 void kl_gpu_bound_free(struct kl_gpu_bound *bound, const struct kl_gpu_device *device);
 /**
  * Initialize scratch and run the `prepare` launches; wait at most `limit_ms` for them. Scratch that
- * `prepare` fills is read-only afterwards. KL_EINVALID: a launch was refused. KL_ENO (no message):
- * a launch faulted or did not end in time; *ran is the CUDA result, KL_CU_NOT_READY if a launch is
- * still running.
+ * `prepare` fills is read-only afterwards. Return KL_EINVALID if a launch was refused. KL_ENO (no
+ * message): a launch faulted or did not end in time; *ran is the CUDA result, KL_CU_NOT_READY if a
+ * launch is still running.
  */
 int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 			 uint64_t seed, int64_t limit_ms, int *ran);
@@ -150,14 +150,14 @@ int kl_gpu_bound_ready(struct kl_gpu_bound *bound, const struct kl_gpu_device *d
 /**
  * Enqueue the timed part: the zeroing of scratch and the launches. Returns 0, or the CUDA result of
  * the first operation that was refused; it sets no error, since formatting a message here would
- * take time. *which is the index of the last launch that was tried; -1: the zeroing was refused.
+ * take time. *which is the index of the last launch that was tried; -1 if the zeroing was refused.
  */
 int kl_gpu_bound_launch(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 			int *which);
 /**
- * Wait for the stream and check scratch after a call. KL_ENO: the call wrote outside of a scratch
- * buffer, or left a nonzero byte in a buffer that the plan carries from call to call; the message
- * names the buffer and the byte.
+ * Wait for the stream and check scratch after a call. Return KL_ENO if the call wrote outside of a
+ * scratch buffer, or left a nonzero byte in a buffer that the plan carries from call to call. The
+ * message names the buffer and the byte.
  */
 int kl_gpu_bound_check(const struct kl_gpu_bound *bound, const struct kl_gpu_device *device);
 /** Return the name of the kernel of launch `which`; "" if there is no such launch. */

@@ -38,14 +38,15 @@ struct kl_gpu_host {
 
 #define KL_GPU_SPARES 3
 struct kl_gpu_child {
-	pid_t pid; /* 0: the process is gone */
+	pid_t pid; /* 0 if the process is gone */
 	int socket;
 	bool open;
 	struct kl_gpu_hello hello;
 	int ordinal; /* number of the opened device */
 	/* the process was killed because a kernel was still running or no reply came */
 	bool stuck;
-	char *cubin; /* path of the artefact in slot 0, set by process_pool.c; NULL: none */
+	/* path of the artefact in slot 0, set by process_pool.c; NULL if there is none */
+	char *cubin;
 	/* reply to LAUNCHER; all zero unless host code is loaded */
 	struct kl_gpu_launcher_ready launcher;
 	/* mappings that were given back, to be reused by later sets; .at is NULL in a free entry */
@@ -53,8 +54,8 @@ struct kl_gpu_child {
 };
 
 /**
- * Start a process and receive its reply to HELLO. KL_ECANNOT: there is no GPU or no driver, or the
- * driver is too old; the message says which.
+ * Start a process and receive its reply to HELLO. Return KL_ECANNOT if there is no GPU or no
+ * driver, or the driver is too old. The message says which.
  */
 int kl_gpu_child_start(struct kl_gpu_child **out);
 /**
@@ -82,9 +83,9 @@ const struct kl_gpu_facts *kl_gpu_child_facts(const struct kl_gpu_child *child);
 
 /**
  * Send one request and receive its reply of exactly `nreply` bytes. `fd` is sent with the request;
- * -1: none. An error that the process reports is returned with its code and message. KL_ETIMEOUT:
- * no reply came within `limit_ms`; KL_EIO: the process closed its socket, or its reply is
- * malformed. In both cases the process has been killed.
+ * -1 if there is none. An error that the process reports is returned with its code and message.
+ * Return KL_ETIMEOUT if no reply came within `limit_ms`, or KL_EIO if the process closed its
+ * socket, or its reply is malformed. In both cases the process has been killed.
  */
 int kl_gpu_child_ask(struct kl_gpu_child *child, void *request, size_t n, int fd,
 		     struct kl_gpu_reply *reply, size_t nreply, int64_t limit_ms);
@@ -109,7 +110,7 @@ int kl_gpu_child_launcher(struct kl_gpu_child *child, const char *path, bool tra
 int kl_gpu_child_launch(struct kl_gpu_child *child, uint32_t set, const int64_t *dims,
 			uint32_t flags, uint64_t seed, int64_t limit_ms,
 			struct kl_gpu_launched *out);
-/** Return the number of threads of the process; -1: unknown. */
+/** Return the number of threads of the process; -1 if unknown. */
 int kl_gpu_child_threads(const struct kl_gpu_child *child);
 
 /** Create and map memory for a set of `n` tensors. */
@@ -147,11 +148,11 @@ int kl_gpu_child_drop(struct kl_gpu_child *child, enum kl_gpu_op what, uint32_t 
 
 /**
  * Check that device `uuid` is healthy after a hang: a new process opens it, writes a pattern, reads
- * it back and compares. Call this before anything else is sent to the device. KL_EIO: the device is
- * not healthy; the message says why.
+ * it back and compares. Call this before anything else is sent to the device. Return KL_EIO if the
+ * device is not healthy. The message says why.
  */
 int kl_gpu_child_probe(const char *uuid);
-/** Return the number of device `uuid` in this process; -1: the process does not see it. */
+/** Return the number of device `uuid` in this process; -1 if the process does not see it. */
 int kl_gpu_child_ordinal(const struct kl_gpu_child *child, const char *uuid);
 
 #endif

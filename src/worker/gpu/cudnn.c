@@ -47,7 +47,7 @@ struct kl_cudnn {
 	int (*execute)(void *handle, void *plan, void *pack);
 	void *handle, *plan;
 	uint64_t workspace, workspace_bytes;
-	int rc; /* the library's first nonzero status; 0: no failure so far */
+	int rc; /* the library's first nonzero status; 0 if there is no failure so far */
 };
 
 /* -- creation and release --------------------------------------------------------- */

@@ -75,7 +75,7 @@ struct kl_cudnn_pack {
 };
 /**
  * Try the proposed engines on `pack` and keep the fastest. Skip engines that transform their inputs
- * (Winograd, Fourier) instead of summing products directly. KL_ECANNOT: no engine works.
+ * (Winograd, Fourier) instead of summing products directly. Return KL_ECANNOT if no engine works.
  */
 int kl_cudnn_choose(struct kl_cudnn *cudnn, void **ops, int64_t nops,
 		    const struct kl_cudnn_pack *pack);

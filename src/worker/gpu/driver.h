@@ -273,8 +273,8 @@ struct kl_gpu_driver {
 };
 
 /**
- * Load libcuda.so.1 and look up its functions. KL_ECANNOT: there is no libcuda.so.1, it is older
- * than KL_CU_MIN_DRIVER, or it lacks a function.
+ * Load libcuda.so.1 and look up its functions. Return KL_ECANNOT if there is no libcuda.so.1, it is
+ * older than KL_CU_MIN_DRIVER, or it lacks a function.
  */
 int kl_gpu_driver_open(struct kl_gpu_driver **out);
 void kl_gpu_driver_free(struct kl_gpu_driver *cu);

@@ -17,7 +17,7 @@
 #define KL_GPU_HOST_MAPS 4
 
 struct kl_gpu_host_map {
-	void *at; /* NULL: nothing is mapped */
+	void *at; /* NULL if nothing is mapped */
 	uint64_t bytes;
 	dev_t dev; /* device and inode of the file, which identify the memory */
 	ino_t ino;
@@ -38,8 +38,8 @@ struct kl_gpu_host_maps {
 /**
  * Map `bytes` of `fd`, or take the mapping of the same memory from `maps`. The caller closes `fd`.
  * `pin`: also pin the mapping if it is so large that pinning is worth its time. A failure to pin is
- * not an error, since it only makes copies slower. KL_EINVALID: `bytes` is 0, or `fd` is not a file
- * of at least that size.
+ * not an error, since it only makes copies slower. Return KL_EINVALID if `bytes` is 0, or `fd` is
+ * not a file of at least that size.
  */
 int kl_gpu_host_map(struct kl_gpu_host_map *out, struct kl_gpu_host_maps *maps,
 		    const struct kl_gpu_device *device, int fd, uint64_t bytes, bool pin);

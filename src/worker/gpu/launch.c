@@ -14,7 +14,9 @@
 #define QUIRK_BYTES 131072
 #define QUIRK_BIT ((uint64_t)1 << 21)
 
-/* Return the device address of a tensor or scratch plus `offset`; 0: the set has no such tensor. */
+/*
+ * Return the device address of a tensor or scratch plus `offset`; 0 if the set has no such tensor.
+ */
 static uint64_t arg_pointer(const struct kl_gpu_bound *bound, enum kl_plan_arg_kind kind, int index,
 			    int64_t offset)
 {

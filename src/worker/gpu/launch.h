@@ -37,14 +37,14 @@ struct kl_gpu_bound {
 };
 
 /**
- * Have the driver encode tensor map i of the plan. KL_EINVALID: the map's tensor does not exist, or
- * the driver refuses the map.
+ * Have the driver encode tensor map i of the plan. Return KL_EINVALID if the map's tensor does not
+ * exist, or the driver refuses the map.
  */
 int kl_gpu_launch_map(struct kl_gpu_bound *bound, const struct kl_gpu_device *device, size_t i,
 		      bool quirks);
 /**
- * Store the bytes of a launch's arguments. KL_EINVALID: an argument or a relocation refers to a
- * tensor that the set does not have, or a relocation does not fit into its argument.
+ * Store the bytes of a launch's arguments. Return KL_EINVALID if an argument or a relocation refers
+ * to a tensor that the set does not have, or a relocation does not fit into its argument.
  */
 int kl_gpu_launch_put(struct kl_gpu_launch *launch, const struct kl_gpu_bound *bound);
 void kl_gpu_launch_configure(struct kl_gpu_launch *launch, const struct kl_gpu_device *device);

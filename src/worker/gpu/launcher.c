@@ -13,7 +13,9 @@
 
 /* -- libraries that host code can import from ------------------------------------------------- */
 
-/* Open the CUDA runtime, also from directories that the loader does not search; NULL: not found. */
+/*
+ * Open the CUDA runtime, also from directories that the loader does not search; NULL if not found.
+ */
 static void *open_runtime(void)
 {
 	static const char *const names[] = { "libcudart.so.13", "libcudart.so.12" };

@@ -37,15 +37,15 @@ struct kl_gpu_trace;
 
 struct kl_gpu_launcher {
 	const struct kl_gpu_device *device; /* borrowed */
-	void *lib[8];                       /* libraries to import from; NULL: missing */
+	void *lib[8];                       /* libraries to import from; NULL if missing */
 	size_t nlib;
 	struct kl_image_mapped image;
 	int (*entry)(void *const *in, void *const *out, void *stream);
 	int64_t *dims;
 	unsigned char *copy;        /* the image's variables after it registered its kernels */
-	struct kl_gpu_trace *trace; /* NULL: not requested, or no CUPTI (see `why`) */
+	struct kl_gpu_trace *trace; /* NULL if not requested, or no CUPTI (see `why`) */
 	unsigned closed;            /* bits of enum kl_gpu_closed, from kl_gpu_seal() */
-	char why[200];              /* why `trace` is NULL; "": it was not requested */
+	char why[200];              /* why `trace` is NULL; "" if it was not requested */
 };
 
 /* An image: its file, and the file's bytes in memory. */
@@ -56,9 +56,9 @@ struct kl_gpu_launcher_file {
 };
 
 /**
- * Seal the process and map host code. `device` is borrowed. KL_EINVALID: the file is not a valid
- * image, or it imports a symbol that host code may not use; KL_ECANNOT: there is no CUDA runtime,
- * or the process cannot be sealed.
+ * Seal the process and map host code. `device` is borrowed. Return KL_EINVALID if the file is not a
+ * valid image, or it imports a symbol that host code may not use. Return KL_ECANNOT if there is no
+ * CUDA runtime, or the process cannot be sealed.
  */
 int kl_gpu_launcher_open(struct kl_gpu_launcher **out, const struct kl_gpu_device *device,
 			 const struct kl_gpu_launcher_file *file, bool trace);

@@ -26,8 +26,8 @@ struct kl_ncu {
 };
 
 /**
- * Find the ncu program; the caller frees *path. KL_ECANNOT: ncu is not installed, or KLINEAGE_NCU
- * names no executable file.
+ * Find the ncu program; the caller frees *path. Return KL_ECANNOT if ncu is not installed, or
+ * KLINEAGE_NCU names no executable file.
  */
 int kl_ncu_find(char **path);
 
@@ -35,14 +35,14 @@ int kl_ncu_find(char **path);
  * Run the program under ncu. *launches is an array with one object for each launch, in order, but
  * at most 16. The members of an object are `kernel`, `ns`, `dram_ppm`, `sm_ppm`, `occupancy_ppm`,
  * `l1_hit_ppm`, `l2_hit_ppm`, `dram_read` and `dram_written` (bytes). All counters are integers;
- * those that ncu did not report are absent. KL_ECANNOT: no counters could be read; the message says
- * why (no permission or too slow, for example).
+ * those that ncu did not report are absent. Return KL_ECANNOT if there is no counters could be
+ * read. The message says why (no permission or too slow, for example).
  */
 int kl_ncu_run(json_t **launches, const struct kl_ncu *ncu);
 
 /**
  * Parse ncu's output (--csv --page raw) into an array like that of kl_ncu_run(); `text` can be any
- * bytes. KL_ECANNOT: `text` has no table of these counters.
+ * bytes. Return KL_ECANNOT if `text` has no table of these counters.
  */
 int kl_ncu_parse(json_t **launches, const char *text, size_t len);
 

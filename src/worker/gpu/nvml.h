@@ -29,14 +29,14 @@ enum kl_gpu_clock_reason {
 	KL_GPU_CLOCK_HW_BRAKE = 0x80,
 };
 struct kl_gpu_state {
-	int sm_mhz, mem_mhz, max_sm_mhz; /* -1: unknown */
-	int celsius, milliwatt;          /* temperature and power; -1: unknown */
-	int64_t reasons;                 /* bits of enum kl_gpu_clock_reason; -1: unknown */
+	int sm_mhz, mem_mhz, max_sm_mhz; /* -1 if unknown */
+	int celsius, milliwatt;          /* temperature and power; -1 if unknown */
+	int64_t reasons;                 /* bits of enum kl_gpu_clock_reason; -1 if unknown */
 };
 void kl_gpu_nvml_state(struct kl_gpu_state *out, struct kl_gpu_nvml *nvml);
 
 /**
- * Return the number of processes with a compute context on the GPU, this process included; -1:
+ * Return the number of processes with a compute context on the GPU, this process included; -1 if
  * unknown. The pids of at most `max` of them are stored in `pid`.
  */
 int kl_gpu_nvml_processes(struct kl_gpu_nvml *nvml, unsigned *pid, int max);

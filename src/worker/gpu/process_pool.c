@@ -282,7 +282,9 @@ static void begin_ahead(struct kl_gpu_processes *processes, const struct kl_job 
 	}
 }
 
-/* Return a process that was started ahead and has opened the job's device; NULL: there is none. */
+/*
+ * Return a process that was started ahead and has opened the job's device; NULL if there is none.
+ */
 static struct kl_gpu_child *take_ahead(struct kl_gpu_processes *processes)
 {
 	while (processes->nahead) {
@@ -405,8 +407,8 @@ static bool oracle_in_use(const struct kl_gpu_processes *processes)
 }
 
 /*
- * Start a process for the oracle unless it has one. KL_EIO: its process ended while slots were in
- * use.
+ * Start a process for the oracle unless it has one. Return KL_EIO if its process ended while slots
+ * were in use.
  */
 static int open_oracle(struct kl_gpu_processes *processes, const struct kl_job *job,
 		       const char *cubin)

@@ -35,10 +35,10 @@ void kl_gpu_processes_free(struct kl_gpu_processes *processes);
 KL_DEFINE_CLEANUP(struct kl_gpu_processes *, kl_gpu_processes_free)
 
 /**
- * Get a process with the artefact at path `cubin` loaded; NULL: a process without an artefact, into
- * which the caller can load several. KL_ECANNOT: there is no GPU, no GPU runs code for the job's
- * architecture, or all GPUs that run such code are in use. KL_EINVALID: the cubin cannot be loaded.
- * KL_EIO: the GPU is not healthy after a hang.
+ * Get a process with the artefact at path `cubin` loaded; NULL if a process without an artefact,
+ * into which the caller can load several. Return KL_ECANNOT if there is no GPU, no GPU runs code
+ * for the job's architecture, or all GPUs that run such code are in use. Return KL_EINVALID if the
+ * cubin cannot be loaded. Return KL_EIO if the GPU is not healthy after a hang.
  */
 int kl_gpu_processes_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin);
 /**
@@ -75,7 +75,7 @@ void kl_gpu_processes_describe(json_t *result, const struct kl_gpu_processes *pr
  * confinement that all of them had (enum kl_gpu_closed).
  */
 void kl_gpu_processes_describe_wall(json_t *result, const struct kl_gpu_processes *processes);
-/** Return the facts of the chosen device; NULL: none is chosen yet. */
+/** Return the facts of the chosen device; NULL if none is chosen yet. */
 const struct kl_gpu_facts *kl_gpu_processes_facts(const struct kl_gpu_processes *processes);
 /** Add an entry to gpu_notes, unless it is already there. */
 void kl_gpu_processes_note(struct kl_gpu_processes *processes, const char *fmt, ...)

@@ -13,8 +13,8 @@
  */
 
 /**
- * Apply the filter to all threads of this process and add KL_GPU_CLOSED_CALLS to *closed.
- * KL_ECANNOT: the system refuses seccomp.
+ * Apply the filter to all threads of this process and add KL_GPU_CLOSED_CALLS to *closed. Return
+ * KL_ECANNOT if the system refuses seccomp.
  */
 int kl_gpu_seal(unsigned *closed);
 

@@ -15,7 +15,7 @@ int kl_gpu_server_main(void);
 
 /* A set of tensors on the device, and its memory that is shared with the worker. */
 struct kl_gpu_server_set {
-	struct kl_gpu_set *set; /* NULL: empty slot */
+	struct kl_gpu_set *set; /* NULL if empty slot */
 	struct kl_gpu_host_map map;
 	unsigned char *host;                 /* address of `map` */
 	uint64_t offset[KL_GPU_MAX_TENSORS]; /* offset of tensor i from `host` */
@@ -36,7 +36,7 @@ struct kl_gpu_server {
 	} bind[KL_GPU_MAX_BINDS];
 	struct kl_cu_event *before, *after; /* recorded before and after the launches of a call */
 	struct kl_cu_event *others;         /* host code: recorded to wait for other streams */
-	struct kl_gpu_launcher *launcher;   /* loaded host code; NULL: none */
+	struct kl_gpu_launcher *launcher;   /* loaded host code; NULL if there is none */
 	/* struct kl_gpu_timing of timing/server_state.h; NULL until the profile needs it */
 	void *time;
 };
@@ -53,7 +53,9 @@ int kl_gpu_server_reply(struct kl_gpu_server *server, const struct kl_gpu_head *
  */
 int kl_gpu_server_answer(struct kl_gpu_server *server, const struct kl_gpu_head *request, int err,
 			 void *reply, size_t n);
-/** Get the binding or the set in a slot. KL_EINVALID: the slot is empty or out of range. */
+/**
+ * Get the binding or the set in a slot. Return KL_EINVALID if the slot is empty or out of range.
+ */
 int kl_gpu_server_get_bound(struct kl_gpu_bound **out, struct kl_gpu_server *server, uint32_t slot);
 int kl_gpu_server_get_set(struct kl_gpu_server_set **out, struct kl_gpu_server *server,
 			  uint32_t slot);
@@ -61,8 +63,8 @@ int kl_gpu_server_get_set(struct kl_gpu_server_set **out, struct kl_gpu_server *
 int kl_gpu_server_upload(struct kl_gpu_server *server, struct kl_gpu_server_set *set);
 int kl_gpu_server_download(struct kl_gpu_server *server, struct kl_gpu_server_set *set);
 /**
- * Map `bytes` of `fd` for reading; the caller unmaps them and closes `fd`. KL_EINVALID: `fd` is not
- * sealed memory of that size (base/sealed.h).
+ * Map `bytes` of `fd` for reading; the caller unmaps them and closes `fd`. Return KL_EINVALID if
+ * `fd` is not sealed memory of that size (base/sealed.h).
  */
 int kl_gpu_server_map(void **out, int fd, uint64_t bytes);
 

@@ -75,7 +75,7 @@ static int before_call(struct kl_gpu_server *server, const struct kl_gpu_do_laun
 
 /*
  * Wait for the streams of the process other than the device's own. *busy_ns is the time for which
- * one of them was seen busy; 0: none was.
+ * one of them was seen busy; 0 if none was.
  *
  * Host code cannot create streams, so it can use only the default stream and blocking streams, for
  * which the default stream waits. So query an event on the default stream. The duration of a

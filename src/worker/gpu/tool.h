@@ -26,12 +26,12 @@ struct kl_gpu_device {
 	struct kl_cu_function *fill, *check, *print, *scrub_shared, *scrub_local, *widen;
 	uint64_t result;                /* device address of 64 bytes for the tools' results */
 	uint64_t granule;               /* granularity of mappings in bytes */
-	uint64_t flush_at, flush_bytes; /* buffer that kl_gpu_flush writes; 0: not allocated */
+	uint64_t flush_at, flush_bytes; /* buffer that kl_gpu_flush writes; 0 if not allocated */
 };
 
 /**
- * Open a device: create its context and stream, load the tools. `cu` is borrowed. KL_ECANNOT: the
- * device cannot be used; the message says why.
+ * Open a device: create its context and stream, load the tools. `cu` is borrowed. Return KL_ECANNOT
+ * if the device cannot be used. The message says why.
  */
 int kl_gpu_device_open(struct kl_gpu_device **out, struct kl_gpu_driver *cu, int ordinal);
 void kl_gpu_device_free(struct kl_gpu_device *device);

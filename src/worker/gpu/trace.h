@@ -37,8 +37,8 @@ void kl_gpu_trace_name(char out[KL_GPU_TRACE_NAME], const char *name);
 
 struct kl_gpu_trace;
 /**
- * Start a trace, which stays open until the process ends. KL_ECANNOT: there is no CUPTI, CUPTI
- * refuses, or the process has a trace already.
+ * Start a trace, which stays open until the process ends. Return KL_ECANNOT if there is no CUPTI,
+ * CUPTI refuses, or the process has a trace already.
  */
 int kl_gpu_trace_open(struct kl_gpu_trace **out, const struct kl_gpu_device *device);
 void kl_gpu_trace_begin(struct kl_gpu_trace *trace);

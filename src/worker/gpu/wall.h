@@ -25,8 +25,8 @@ enum kl_gpu_closed {
 
 /**
  * Confine this process and set a bit of enum kl_gpu_closed in *closed for each step that succeeded.
- * KL_ECANNOT: the system has no Landlock of ABI 2 (Linux 5.19), or a step failed; host code must
- * then not run.
+ * Return KL_ECANNOT if the system has no Landlock of ABI 2 (Linux 5.19), or a step failed; host
+ * code must then not run.
  */
 int kl_gpu_wall(unsigned *closed);
 

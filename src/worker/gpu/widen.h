@@ -14,7 +14,7 @@
 #define KL_WIDEN static inline
 #endif
 
-/* The type from which elements are widened; 0: they are not widened. */
+/* The type from which elements are widened; 0 if they are not widened. */
 enum kl_gpu_from { KL_GPU_FROM_F16 = 1, KL_GPU_FROM_BF16, KL_GPU_FROM_F32 };
 
 KL_WIDEN unsigned kl_widen_bytes(unsigned from)

@@ -156,10 +156,10 @@ enum kl_gpu_call_end {
 
 struct kl_gpu_called { /* reply */
 	struct kl_gpu_reply r;
-	int32_t end, launch; /* enum kl_gpu_call_end; index of the launch, -1: unknown */
-	int32_t arg, quirk;  /* index of a tensor, -1: none; kl_gpu_bound_quirk() */
+	int32_t end, launch; /* enum kl_gpu_call_end; index of the launch, -1 if unknown */
+	int32_t arg, quirk;  /* index of a tensor, -1 if there is none; kl_gpu_bound_quirk() */
 	int64_t where;
-	int64_t event_ns; /* time between the events before and after the launches; 0: unknown */
+	int64_t event_ns; /* time between the events before and after the launches; 0 if unknown */
 	char name[64];    /* name of the CUDA error */
 	char kernel[256];
 };

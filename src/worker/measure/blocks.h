@@ -50,7 +50,7 @@ struct kl_blocks {
 	 */
 	int (*sample)(void *ctx, enum kl_blocks_who who, double *log_ns);
 	void (*begin)(void *ctx);       /* called at the start of each block; may be NULL */
-	int64_t (*clock_ns)(void *ctx); /* NULL: use the system clock */
+	int64_t (*clock_ns)(void *ctx); /* NULL to use the system clock */
 	void *ctx;
 	size_t n; /* number of complete blocks so far */
 	size_t alloc;

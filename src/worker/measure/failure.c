@@ -32,7 +32,8 @@ bool kl_failure_is_secret(const struct kl_job *job, const struct kl_member *memb
 }
 
 /*
- * Return the length of the number at the start of `at`, including its sign; 0: there is no number.
+ * Return the length of the number at the start of `at`, including its sign; 0 if there is no
+ * number.
  */
 static size_t number_length(const char *at)
 {

@@ -14,8 +14,9 @@
  */
 struct kl_fresh {
 	const struct kl_job *job;
-	int cpu;           /* processor of the process; -1: any */
-	const int64_t *ns; /* longest time of a call at each point (time_limit.h); NULL: unknown */
+	int cpu; /* processor of the process; -1 for any */
+	/* longest time of a call at each point (time_limit.h); NULL if unknown */
+	const int64_t *ns;
 };
 
 /** Start the candidate in a new process at the point of `member`, on the guard side of `trial`. */

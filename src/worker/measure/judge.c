@@ -39,7 +39,7 @@ static size_t bytes_of(const struct kl_job *job, const struct kl_member *member,
 	return kl_member_elements(member, arg) * kl_dtype_bytes(job->arg[arg].dtype);
 }
 
-/* Return the first output whose bits differ from the kept answer; -1: none differs. */
+/* Return the first output whose bits differ from the kept answer; -1 if none differs. */
 static int changed_output(const struct kl_job *job, const struct kl_judged *judged, bool right,
 			  const void *const *got)
 {

@@ -26,7 +26,7 @@ void kl_profile_describe(json_t *result, const struct kl_job *job, const struct 
 int kl_profile_fail_end(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			const struct kl_call *call);
 /**
- * Report a wrong answer. `kept` is the earlier input to which the answer is right; NULL: there is
+ * Report a wrong answer. `kept` is the earlier input to which the answer is right; NULL if there is
  * no such input. Returns KL_PROFILE_FAILED.
  */
 int kl_profile_fail_wrong(json_t *result, const struct kl_job *job, const struct kl_member *at,

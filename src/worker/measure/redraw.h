@@ -34,9 +34,10 @@ void kl_redraws_note(json_t *notes, const struct kl_redraws *redraws);
 struct kl_redraw {
 	const struct kl_job *job;
 	const struct kl_pool *pool; /* the pool whose yardsticks are used for the fresh draws */
-	int cpu;                    /* processor of the child; -1: any */
+	int cpu;                    /* processor of the child; -1 for any */
 	const int64_t *ns;          /* as in struct kl_fresh */
-	struct kl_redraws *stage;   /* the redraws of the whole stage; NULL: never redraw */
+	/* the redraws of the whole stage; NULL if it is never redrawn */
+	struct kl_redraws *stage;
 };
 
 /**

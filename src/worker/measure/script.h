@@ -57,13 +57,13 @@ struct kl_script_source {
 	const struct kl_member **known, **elsewhere;
 	size_t nknown, nelsewhere;
 	size_t next; /* index of the next member of `known`; at the end, `known` is shuffled */
-	const struct kl_member *pair[2]; /* a member and its twin; NULL: there is no twin */
+	const struct kl_member *pair[2]; /* a member and its twin; NULL if there is no twin */
 };
 
 /**
- * Fill the source for a point. `fresh` is a pool made for this candidate; NULL: take the noise for
- * calls that may be measured from the session's pool. Returns KL_EINVALID if there are fewer than
- * KL_SCRIPT_MEASURED noise members for them, or none for other calls.
+ * Fill the source for a point. `fresh` is a pool made for this candidate; NULL to take the noise
+ * for calls that may be measured from the session's pool. Returns KL_EINVALID if there are fewer
+ * than KL_SCRIPT_MEASURED noise members for them, or none for other calls.
  */
 int kl_script_source(struct kl_script_source *out, const struct kl_job *job,
 		     const struct kl_pool *pool, const struct kl_pool *fresh,

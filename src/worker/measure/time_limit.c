@@ -7,7 +7,7 @@
 #define LEAST_MS 500
 
 /*
- * Return the factor by which a call's time may grow from `from` to `to`; 0: a dim of `from` is
+ * Return the factor by which a call's time may grow from `from` to `to`; 0 if a dim of `from` is
  * larger than that of `to`, so that a call at `from` predicts nothing.
  */
 static double growth_between(const struct kl_job *job, const struct kl_point *from,

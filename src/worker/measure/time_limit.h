@@ -18,7 +18,7 @@
 
 /**
  * Return the limit of a call at `pt` in milliseconds; job->call_ms if no earlier call predicts its
- * time. `ns[i]` is the longest time of a call at job->point[i]; 0: no call.
+ * time. `ns[i]` is the longest time of a call at job->point[i]; 0 if there is no call.
  */
 int64_t kl_time_limit(const struct kl_job *job, const struct kl_point *pt, const int64_t *ns);
 /** Return the limit in ms of `n` calls together, expected to take `ns` each; `ns` <= 0: unknown. */

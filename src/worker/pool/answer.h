@@ -16,7 +16,7 @@
  *	kl_answer_compare(&mismatch, job, m, &x);
  */
 struct kl_answer {
-	char *bytes[KL_MAX_ARGS]; /* by argument; NULL: not an output, or no room yet */
+	char *bytes[KL_MAX_ARGS]; /* by argument; NULL if it is not an output, or no room yet */
 };
 
 void kl_answer_release(struct kl_answer *answer);

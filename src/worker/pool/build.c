@@ -45,7 +45,7 @@ struct making {
 struct share {
 	struct making *making;
 	bool leads;
-	int64_t cost; /* see kl_poolbuild.cost; 0: no calls */
+	int64_t cost; /* see kl_poolbuild.cost; 0 if there are no calls */
 	struct kl_oracles oracles;
 };
 

@@ -121,7 +121,7 @@ static int64_t pick_suggestion(const struct kl_domain_draw *draw, size_t d, int6
 	}
 }
 
-/* Return a random divisor of `of` in the interval; 0: none was found. */
+/* Return a random divisor of `of` in the interval; 0 if none was found. */
 static int64_t pick_divisor(struct kl_rng *rng, int64_t of, int64_t lo, int64_t hi)
 {
 	int64_t found = 0, n = 0;

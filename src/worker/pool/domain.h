@@ -53,7 +53,8 @@ bool kl_domain_has(struct kl_expr *const *condition, size_t ncondition, const in
 struct kl_domain_range {
 	int64_t lo, hi;
 	int64_t step, rest; /* every value leaves the remainder `rest` when divided by `step` */
-	int64_t multiple;   /* every value is a divisor of this number; 0: no such limit */
+	/* every value is a divisor of this number; 0 if there is no such limit */
+	int64_t multiple;
 };
 
 /**

@@ -34,8 +34,8 @@ struct fill {
 	enum map map;
 	double scale;
 	bool unit;       /* scale each row to length 1 */
-	int lower;       /* axis of the triangle's rows; -1: no triangle */
-	int64_t running; /* number of rows in a running sum; 0: no running sums */
+	int lower;       /* axis of the triangle's rows; -1 if there is no triangle */
+	int64_t running; /* number of rows in a running sum; 0 if no running sums */
 };
 
 static void fill_free(struct fill *fill)
@@ -433,7 +433,7 @@ enum kl_fill_grain kl_fill_grain(const json_t *fill)
 
 /*
  * Return the fill that a band ("exact3" of job->exact, "band1" of job->bands) sets for argument
- * `name`; NULL: the band sets no fill for this argument.
+ * `name`; NULL if the band sets no fill for this argument.
  */
 static const json_t *band_fill(const struct kl_job *job, const char *band, const char *name)
 {

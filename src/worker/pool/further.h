@@ -76,7 +76,7 @@ enum kl_further kl_further_find(const struct kl_job *job, const char *band, size
 /** Return true if the band can change this argument. `dim`: the dim of a `graded` band. */
 bool kl_further_touches(const struct kl_job *job, const struct kl_point *pt,
 			enum kl_further further, size_t dim, size_t arg);
-/** Return 1 + the axis of argument `arg` whose extent is dim `dim`; 0: there is no such axis. */
+/** Return 1 + the axis of argument `arg` whose extent is dim `dim`; 0 if there is no such axis. */
 int kl_further_axis(const struct kl_job *job, size_t arg, size_t dim);
 
 #endif

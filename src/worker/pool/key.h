@@ -7,10 +7,10 @@
 /*
  * key - decides whether the pool in a directory is the one that a job needs.
  *
- * index.json holds the seed of a replay (0: a live session) and every part of the job that members
- * depend on; copies of both oracle objects are beside it. All are compared byte by byte, so that no
- * digest collision is possible. index.json is written last, so an interrupted build leaves no
- * index.
+ * index.json holds the seed of a replay (0 for a live session) and every part of the job that
+ * members depend on; copies of both oracle objects are beside it. All are compared byte by byte, so
+ * that no digest collision is possible. index.json is written last, so an interrupted build leaves
+ * no index.
  */
 
 /** Return the parts of a job that its pool depends on; the caller owns the object. */

@@ -12,13 +12,14 @@
 
 /*
  * The oracles at one point, each in a process of its own. `abs` computes the truth for the absolute
- * values of the inputs, for the rule `elementwise`; NULL: the job has no such rule. It cannot share
- * the process of `truth`, because its scalars are absolute values too.
+ * values of the inputs, for the rule `elementwise`; NULL if the job has no such rule. It cannot
+ * share the process of `truth`, because its scalars are absolute values too.
  */
 struct kl_oracles {
 	struct kl_subject *truth, *honest, *abs;
 	struct kl_job abs_job;
-	int64_t ns[2]; /* lowest time in ns of a call of `honest` and of `truth`; 0: no call yet */
+	/* lowest time in ns of a call of `honest` and of `truth`; 0 if there is no call yet */
+	int64_t ns[2];
 };
 
 int kl_oracles_start(struct kl_oracles *oracles, const struct kl_job *job,

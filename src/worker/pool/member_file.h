@@ -13,7 +13,7 @@ enum kl_poolpart { KL_PART_INPUT, KL_PART_TRUTH, KL_PART_HONEST, KL_PART_ABSUM, 
 
 struct kl_poolfile {
 	size_t at[KL_MAX_ARGS][KL_PARTS];    /* offset of each part from the member's first byte */
-	size_t bytes[KL_MAX_ARGS][KL_PARTS]; /* 0: the part does not exist */
+	size_t bytes[KL_MAX_ARGS][KL_PARTS]; /* 0 if the part does not exist */
 	size_t total;                        /* bytes of the member */
 };
 

@@ -49,12 +49,12 @@ const struct kl_member *kl_pool_get(const struct kl_pool *pool, size_t i);
  */
 size_t kl_pool_noise(const struct kl_pool *pool, const struct kl_point *pt,
 		     const struct kl_member **out, size_t max);
-/** Return the twin of the point's first noise member; NULL: there is none. */
+/** Return the twin of the point's first noise member; NULL if there is none. */
 const struct kl_member *kl_pool_twin(const struct kl_pool *pool, const struct kl_point *pt);
 
 /**
  * Return the sum of the lowest times in ns that the oracle in double and the oracle in float took
- * for a call at a point when the pool was built; 0: unknown.
+ * for a call at a point when the pool was built; 0 if unknown.
  */
 int64_t kl_pool_cost(const struct kl_pool *pool, const struct kl_point *pt);
 

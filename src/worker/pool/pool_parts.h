@@ -17,7 +17,7 @@ struct kl_pool {
 	size_t nrule;
 	struct kl_member *member;
 	size_t n;
-	char *base; /* the mapped file of all members; NULL: not mapped */
+	char *base; /* the mapped file of all members; NULL if not mapped */
 	size_t bytes;
 	size_t *at; /* where each planned member begins in the file */
 	/* for each planned member: it could not be made, or it is late and not needed */

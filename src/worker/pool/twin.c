@@ -63,7 +63,7 @@ static size_t take_part(struct part *part, size_t i)
 }
 
 /*
- * Replace one random part whose redrawn values differ. Returns the number of its elements; 0: no
+ * Replace one random part whose redrawn values differ. Returns the number of its elements; 0 if no
  * such part was found.
  */
 static size_t take_one(struct part *part, struct kl_rng *rng)

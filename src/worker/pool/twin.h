@@ -26,7 +26,7 @@
 
 /**
  * Draw the inputs of attempt `try` into the buffers `input[arg]`. Sets *changed to the number of
- * elements in the parts that differ from `member`; 0: this attempt changes nothing.
+ * elements in the parts that differ from `member`; 0 if this attempt changes nothing.
  */
 int kl_twin_draw(void *const *input, size_t *changed, const struct kl_job *job,
 		 const struct kl_member *member, const struct kl_key *key, int try);

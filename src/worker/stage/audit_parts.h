@@ -20,7 +20,7 @@ struct kl_audit {
 
 /** Append a message to `list`, the problems or the notes. */
 void kl_audit_add(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** Return the name of the rule that judges output `arg`; NULL: no rule judges it. */
+/** Return the name of the rule that judges output `arg`; NULL if no rule judges it. */
 const char *kl_audit_rule(const struct kl_job *job, size_t arg);
 /**
  * Return 1 if the rules accept the answer as an answer to `member`, 0 if not, or an error. If 0 is

@@ -26,12 +26,13 @@ struct kl_inquiry {
 	const struct kl_job *job;
 	struct kl_pool *pool;
 	struct kl_key order, poison; /* keys for the order of calls; for poison and addresses */
-	int cpu;                     /* processor of the children, as in the profile; -1: any */
+	int cpu;                     /* processor of the children, as in the profile; -1 for any */
 	int64_t calls, elements;     /* judged calls, and elements compared in them */
 	double margin;               /* highest margin of a call (compare.h) */
-	const char *class;           /* class of the failure; NULL: none so far */
-	char doubt[240];   /* if nothing failed: why the calls prove too little; "": no doubt */
-	json_t *failure;   /* the failure as in the result; NULL: none so far */
+	const char *class;           /* class of the failure; NULL if there is none so far */
+	/* if nothing failed: why the calls prove too little; "" if there is no doubt */
+	char doubt[240];
+	json_t *failure;   /* the failure as in the result; NULL if there is none so far */
 	char message[900]; /* the failure in words */
 	bool *passed[2]; /* [right][member]: the member was answered correctly on this guard side */
 	struct kl_judge judge;
@@ -41,22 +42,25 @@ struct kl_inquiry {
 	const struct kl_member **met; /* members that the current child was already called with */
 	size_t nmet, met_alloc;
 	/*
-	 * point at which one process is called only after a call at a performance point; NULL: none
+	 * point at which one process is called only after a call at a performance point; NULL if
+	 * there is none
 	 */
 	const struct kl_point *after_perf;
 	/*
 	 * for each point: lowest ns of a call together with its checks (kernels in C: processor
-	 * time); 0: no call yet
+	 * time); 0 if there is no call yet
 	 */
 	int64_t *cost;
-	int64_t *used; /* for each point, kernels in C: lowest processor ns of a call; 0: unknown */
+	/* for each point, kernels in C: lowest processor ns of a call; 0 if unknown */
+	int64_t *used;
 	int64_t *made; /* for each point: calls made */
-	int64_t *ns;   /* for each point: highest ns of a call without its checks; 0: no call yet */
-	int *asked;    /* for each member: calls made */
+	/* for each point: highest ns of a call without its checks; 0 if there is no call yet */
+	int64_t *ns;
+	int *asked;             /* for each member: calls made */
 	struct kl_failed_call { /* the call that failed */
 		size_t member;
 		bool right;
-		const struct kl_point *after; /* point of kl_round.before; NULL: none */
+		const struct kl_point *after; /* point of kl_round.before; NULL if there is none */
 	} failed;
 };
 
@@ -71,7 +75,7 @@ struct kl_round {
 	const size_t *before;
 	/**
 	 * Return true to skip the call of member[i]. Called just before each call, so that the cost
-	 * of the calls so far is known. NULL: skip none.
+	 * of the calls so far is known. NULL to skip none.
 	 */
 	bool (*leave)(const void *ctx, size_t i);
 	const void *ctx;

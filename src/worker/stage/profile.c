@@ -182,7 +182,7 @@ static int take_sample(void *ctx, enum kl_blocks_who who, double *log_ns)
 
 /* -- one point -------------------------------------------------------------- */
 
-/* Return the lowest processor time in ns of a call of stage correct at a point; 0: unknown. */
+/* Return the lowest processor time in ns of a call of stage correct at a point; 0 if unknown. */
 static int64_t judged_call_ns(const struct profile *profile, const struct kl_point *pt)
 {
 	const json_t *correct = json_object_get(profile->result, "correct");

@@ -37,7 +37,7 @@ static inline bool kl_schedule_is_one_sided(const struct kl_schedule *schedule)
 {
 	return schedule->inquiry->job->surface == KL_SURFACE_CUDA;
 }
-/** Return the lowest cost of a call at the point so far (kl_inquiry.cost); 0: unknown. */
+/** Return the lowest cost of a call at the point so far (kl_inquiry.cost); 0 if unknown. */
 int64_t kl_schedule_cost(const struct kl_schedule *schedule);
 /**
  * Decide how many calls to skip. The lowest cost so far is used, so that too few calls are skipped

@@ -99,7 +99,7 @@ static int soak_point(struct kl_inquiry *inquiry, size_t at, size_t n, struct kl
 }
 
 /*
- * Return the number of calls to make at point `at`, the cheapest; 0: calls are too slow to make
+ * Return the number of calls to make at point `at`, the cheapest; 0 if calls are too slow to make
  * KL_SOAK_LEAST of them.
  */
 static size_t count_calls(struct kl_inquiry *inquiry, size_t at, struct kl_rng *rng, json_t *notes)

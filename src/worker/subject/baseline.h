@@ -34,7 +34,7 @@ int kl_baseline_open(struct kl_baseline_call *out, const struct kl_wire *wire, v
 
 /**
  * Append to `env` the NAME=value strings that restrict the libraries to one thread and to the level
- * `isa` ("x86-64-v3"; NULL: any level).
+ * `isa` ("x86-64-v3"; NULL for any level).
  */
 void kl_baseline_env(struct kl_strvec *env, const char *isa);
 

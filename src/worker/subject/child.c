@@ -219,7 +219,8 @@ static int prepare_child(struct child *child)
 }
 
 /*
- * Send hello with `err`. Return the parent's answer; -1: the parent is gone, or `err` is negative.
+ * Send hello with `err`. Return the parent's answer; -1 if the parent is gone, or `err` is
+ * negative.
  */
 static int say_hello(struct child *child, int err)
 {

@@ -18,7 +18,7 @@
 #define FLAG_ALIGN 0x40000u
 
 /*
- * Return a message about a change that the kernel left behind; NULL: there is none. `used` has a
+ * Return a message about a change that the kernel left behind; NULL if there is none. `used` has a
  * bit for each x87 register in use.
  */
 static const char *broken_float(uint32_t mxcsr, uint16_t control, unsigned used)

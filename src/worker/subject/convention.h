@@ -18,7 +18,7 @@
 /**
  * Check a traced child that is stopped after a call. `home` has the child's registers before the
  * first call, `now` those after this call. Return a message about a change that the kernel left
- * behind, to follow "the kernel "; NULL: there is none.
+ * behind, to follow "the kernel "; NULL if there is none.
  */
 const char *kl_convention_broken(pid_t pid, const struct kl_trace_regs *home,
 				 const struct kl_trace_regs *now);

@@ -16,15 +16,15 @@
 
 /**
  * Read an image and open a sealed copy of it as *fd, which the caller closes; *bytes is its size.
- * Set adapter[i] if the image has that function of an adapter (KL_IMAGE_PREPARE ...). KL_EINVALID:
- * the file is not a valid image.
+ * Set adapter[i] if the image has that function of an adapter (KL_IMAGE_PREPARE ...). Return
+ * KL_EINVALID if the file is not a valid image.
  */
 int kl_image_file_open(int *fd, uint64_t *bytes, bool adapter[KL_IMAGE_ADAPTER], const char *path);
 
 /**
  * Check the code of every image that a job names (image/code_check.h), and the symbols that it
- * imports. KL_ECANNOT: an image is missing or invalid, imports a symbol that is not allowed, or has
- * an instruction that a kernel may not contain.
+ * imports. Return KL_ECANNOT if an image is missing or invalid, imports a symbol that is not
+ * allowed, or has an instruction that a kernel may not contain.
  */
 int kl_image_file_check(const struct kl_job *job);
 

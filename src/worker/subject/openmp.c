@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* number of threads of a region without num_threads; 0: as many as the kernel has */
+/* number of threads of a region without num_threads; 0 if as many as the kernel has */
 static unsigned wanted;
 /* the locks of unnamed critical regions and of atomic regions */
 static uint32_t critical_lock, atomic_lock;

@@ -12,7 +12,7 @@
  */
 typedef void (*kl_openmp_function)(void);
 
-/** Return the function of this name; NULL: there is none. */
+/** Return the function of this name; NULL if there is none. */
 kl_openmp_function kl_openmp_find(const char *name);
 
 enum kl_schedule { KL_SCHEDULE_STATIC, KL_SCHEDULE_DYNAMIC, KL_SCHEDULE_GUIDED };
@@ -21,7 +21,7 @@ enum kl_schedule { KL_SCHEDULE_STATIC, KL_SCHEDULE_DYNAMIC, KL_SCHEDULE_GUIDED }
 struct kl_loop {
 	uint64_t start, end, step;
 	uint64_t count; /* number of iterations */
-	uint64_t chunk; /* 0: not given */
+	uint64_t chunk; /* 0 if not given */
 	enum kl_schedule schedule;
 };
 
@@ -43,7 +43,7 @@ void kl_share_opened(struct kl_member *member);
 void kl_share_leave(struct kl_member *member);
 /** Describe a loop to the threads that share it. */
 void kl_share_describe(struct kl_share *share, const struct kl_loop *loop, uint32_t size);
-/** Run a parallel region whose threads all begin inside of `loop`; NULL: outside of any loop. */
+/** Run a parallel region whose threads all begin inside of `loop`; NULL outside of any loop. */
 void kl_openmp_region(void (*fn)(void *), void *data, unsigned threads, const struct kl_loop *loop);
 
 #endif

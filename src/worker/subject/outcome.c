@@ -129,7 +129,7 @@ static void system_call(struct kl_cpu_subject *subject, struct kl_call *out)
 			name ? " (" : "", name ? name : "", name ? ")" : "");
 }
 
-/* Return the name of the clock instruction that caused a fault; NULL: another instruction did. */
+/* Return the name of the clock instruction that caused a fault; NULL if another instruction did. */
 static const char *protected_instruction(struct kl_cpu_subject *subject)
 {
 	struct kl_trace_regs regs;

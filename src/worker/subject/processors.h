@@ -11,8 +11,9 @@
  * whether it is timed or not.
  */
 struct kl_processors {
-	int theirs;    /* processor of kernels; -1: unknown, do not pin them */
-	int ours;      /* processor of this process while it times kernels; -1: there is only one */
+	int theirs; /* processor of kernels; -1: unknown, do not pin them */
+	/* processor of this process while it times kernels; -1 if there is only one */
+	int ours;
 	bool one_core; /* both processors belong to one core, so times are rough */
 };
 
@@ -21,7 +22,7 @@ void kl_processors_choose(struct kl_processors *out);
 
 /**
  * Choose processors for the `n` threads of a kernel whose first thread runs on `cpu`, among those
- * that the last kl_processors_choose() found; out[i] is for thread i, i = 1 ...; -1: any. The
+ * that the last kl_processors_choose() found; out[i] is for thread i, i = 1 ...; -1 for any. The
  * processor of the process that times them is taken last. Return the number of processors that may
  * be used: if it is less than n, some threads share a processor; if it is n, one thread shares the
  * processor of the process that times them.

@@ -31,9 +31,11 @@ struct kl_frame {
 	const struct kl_wire_call *call;
 	/* for each view, the baseline to call instead of `fn`; if its `run` is NULL, call `fn` */
 	struct kl_baseline_call baseline[KL_WIRE_VIEWS];
-	/* functions of an adapter, by enum kl_wire_do less KL_WIRE_PREPARE; NULL: none */
+	/*
+	 * functions of an adapter, by enum kl_wire_do less KL_WIRE_PREPARE; NULL if there is none
+	 */
 	void (*adapter[KL_IMAGE_ADAPTER])(void);
-	size_t nreturned;  /* bytes of the value that the kernel returns; 0: it returns none */
+	size_t nreturned;  /* bytes of the value that the kernel returns; 0 if it returns none */
 	uint32_t returned; /* index in call->store of the address where the value goes */
 	uint32_t npassed;  /* number of arguments, including the workspace */
 #ifndef KL_NO_FFI

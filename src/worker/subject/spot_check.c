@@ -6,8 +6,8 @@
 #define WORD sizeof(uint64_t)
 
 /*
- * Count the words that hold data of output `i`, including those that also hold slack; 0: not an
- * output.
+ * Count the words that hold data of output `i`, including those that also hold slack; 0 if it is
+ * not an output.
  */
 static uint64_t words_of(const struct kl_cpu_subject *subject, uint32_t i)
 {

@@ -32,7 +32,7 @@ typedef void (*kl_stub_invoke)(const void *frame, uint64_t go);
 
 /**
  * Run the loop. `traced` is not 0 if the parent traces this process. `stack` is the end of the
- * stack for the calls; 0: use the current stack.
+ * stack for the calls; 0 to use the current stack.
  */
 void kl_stub_wait(struct kl_control *ctl, const void *frame, kl_stub_invoke invoke, uint64_t traced,
 		  uint64_t stack) __attribute__((noreturn));

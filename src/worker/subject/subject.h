@@ -78,7 +78,7 @@ struct kl_subject_memory {
 		unsigned char *map;   /* NULL: none yet, or in use by a subject */
 		unsigned char *slack; /* room for the expected bytes around the data */
 		uint64_t bytes;
-		uint64_t least; /* allocate at least this many bytes; 0: what the tensor needs */
+		uint64_t least; /* allocate at least this many bytes; 0 for what the tensor needs */
 		int fd;
 	} tensor[KL_MAX_ARGS];
 };
@@ -97,20 +97,21 @@ struct kl_subject_spec {
 	 * can change this
 	 */
 	bool align_right;
-	const struct kl_point *other; /* surface c: a second point to call at; NULL: none */
+	/* surface c: a second point to call at; NULL if there is none */
+	const struct kl_point *other;
 	/*
 	 * cuda: between calls nothing is reloaded, overwritten or poisoned, so that a call finds
 	 * memory as the last call left it; kl_subject_poison() has no effect
 	 */
 	bool ordinary;
-	int cpu; /* processor that the child is pinned to; -1: any */
+	int cpu; /* processor that the child is pinned to; -1 for any */
 	/*
 	 * true: time calls exactly; the parent spins on another processor; false: time calls
 	 * roughly
 	 */
 	bool timed;
 	bool untraced; /* do not use ptrace, for tests */
-	/* memory to reuse; borrowed; NULL: allocate memory for this subject only */
+	/* memory to reuse; borrowed; NULL to allocate memory for this subject only */
 	struct kl_subject_memory *memory;
 };
 
@@ -124,10 +125,10 @@ struct kl_place {
 };
 
 /**
- * Start a subject. KL_ECANNOT: the subject cannot run here: a vendor library is missing or does not
- * support the arguments, Linux refuses seccomp, or the image is missing or invalid. KL_EINVALID: an
- * argument is too large; or, on surface cuda, the artefact cannot be loaded or does not fit its
- * plan. `job` and the points need not outlive the call. The caller frees *out.
+ * Start a subject. Return KL_ECANNOT if the subject cannot run here: a vendor library is missing or
+ * does not support the arguments, Linux refuses seccomp, or the image is missing or invalid. Return
+ * KL_EINVALID if an argument is too large; or, on surface cuda, the artefact cannot be loaded or
+ * does not fit its plan. `job` and the points need not outlive the call. The caller frees *out.
  */
 int kl_subject_start(struct kl_subject **out, const struct kl_job *job, const struct kl_point *pt,
 		     const struct kl_subject_spec *spec);
@@ -145,7 +146,7 @@ void kl_subject_place(struct kl_subject *subject, const struct kl_place *place);
  * between calls only.
  */
 void *kl_subject_buffer(struct kl_subject *subject, size_t arg);
-/** Return the size in bytes of the tensor argument `arg`; 0: not a tensor. */
+/** Return the size in bytes of the tensor argument `arg`; 0 if it is not a tensor. */
 size_t kl_subject_bytes(const struct kl_subject *subject, size_t arg);
 /**
  * Return true if `arg` is an input of an oracle on a GPU, and its buffer takes elements of the
@@ -196,7 +197,7 @@ struct kl_call {
 	int64_t ns;
 	int64_t wall_ns; /* like `ns`, but never the processor time */
 	bool disturbed;  /* the call had to wait for a processor */
-	int64_t used_ns; /* processor time, handshake included; -1: unknown; cuda: 0 */
+	int64_t used_ns; /* processor time, handshake included; -1 if unknown; cuda: 0 */
 	/*
 	 * time from `done` until the child stopped, less the same time in an empty call, and less
 	 * the part that wall_ns includes
@@ -207,8 +208,8 @@ struct kl_call {
 /**
  * Call the kernel once, for at most job->call_ms; for kernels in C this is processor time. Return 0
  * whatever the kernel did. Unless `end` is KL_CALL_OK, the child has ended. A changed byte in the
- * slack around outputs is KL_CALL_FAULT. KL_ECANNOT: the machine is too busy to run the kernel, or
- * the system killed it.
+ * slack around outputs is KL_CALL_FAULT. Return KL_ECANNOT if the machine is too busy to run the
+ * kernel, or the system killed it.
  */
 int kl_subject_call(struct kl_subject *subject, struct kl_call *out);
 /**

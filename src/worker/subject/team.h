@@ -87,7 +87,7 @@ void kl_team_barrier(struct kl_team *team);
 
 /**
  * Start threads 1 to n - 1, and wait until each is sealed. The stacks of all threads lie in a row:
- * that of thread i ends at `stack` + i * KL_WIRE_STRIDE. Thread i runs on processor cpu[i]; -1:
+ * that of thread i ends at `stack` + i * KL_WIRE_STRIDE. Thread i runs on processor cpu[i]; -1 for
  * any.
  */
 int kl_team_start(uint32_t n, uint64_t stack, const int16_t *cpu);

@@ -64,7 +64,7 @@ void kl_trace_set_pc(struct kl_trace_regs *regs, uint64_t pc);
 uint64_t kl_trace_sp(const struct kl_trace_regs *regs);
 /** Return the number of regions that a waiting thread has seen (team_loop.h). */
 uint32_t kl_trace_region(const struct kl_trace_regs *regs);
-/** Return the number of the system call that the child is in; -1: in none. */
+/** Return the number of the system call that the child is in; -1 if it is in none. */
 long kl_trace_syscall(const struct kl_trace_regs *regs);
 /** Get si_addr and si_code of the signal that stopped the child; return false if it has ended. */
 bool kl_trace_fault(pid_t pid, uint64_t *addr, int *code);

@@ -46,7 +46,8 @@ int kl_trial_oracle_start(struct kl_subject **out, const struct kl_job *job,
  * Call an oracle from kl_trial_oracle_start() once, on inputs in the kernel's dtypes, which are
  * converted to kl_real. The outputs are then in kl_subject_buffer(): kl_real for float tensors, the
  * dtype for integers. *ns (`ns` may be NULL) is the processor time of the call, or its wall time if
- * that is unknown; on surface cuda it is 0. KL_ECANNOT: the call failed; the message says how.
+ * that is unknown; on surface cuda it is 0. Return KL_ECANNOT if the call failed. The message says
+ * how.
  */
 int kl_trial_oracle(struct kl_subject *subject, const struct kl_job *job, const struct kl_point *pt,
 		    const void *const *input, bool real_is_double, int64_t *ns);

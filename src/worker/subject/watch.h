@@ -23,7 +23,7 @@ struct kl_watch {
 	int64_t limit_ns; /* of processor time */
 	int64_t wall_ns;  /* limit of wall time */
 	int64_t begin;    /* kl_watch_now() at the beginning */
-	int64_t used;     /* processor time of the child at the beginning; -1: unknown */
+	int64_t used;     /* processor time of the child at the beginning; -1 if unknown */
 };
 
 /** Begin a watch with a limit of `ms` milliseconds of processor time. */
@@ -40,7 +40,7 @@ enum kl_seen kl_watch_word(const struct kl_watch *watch, const uint64_t *word, u
  */
 enum kl_seen kl_watch_trap(const struct kl_watch *call, int64_t done, struct kl_trace_event *ev);
 
-/** Return the processor time of the child in ns; -1: unknown. */
+/** Return the processor time of the child in ns; -1 if unknown. */
 int64_t kl_watch_processor_ns(const struct kl_cpu_subject *subject);
 /** Return the parent's clock in ns. */
 int64_t kl_watch_now(void);

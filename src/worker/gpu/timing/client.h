@@ -34,17 +34,19 @@ struct kl_gpu_timer {
 	size_t nmember, nset; /* at first, set i holds the inputs of member i % nmember */
 	/* one process per subject if there is host code, else only [0] */
 	struct kl_gpu_child *child[KL_BLOCKS_SUBJECTS];
-	int last;                               /* subject that was called last */
-	double expected_ns[KL_BLOCKS_SUBJECTS]; /* time of one call, for time limits; 0: unknown */
+	int last; /* subject that was called last */
+	/* time of one call, for time limits; 0 if unknown */
+	double expected_ns[KL_BLOCKS_SUBJECTS];
 	struct kl_gpu_host host[KL_GPU_TIMER_MEMBERS];
 	struct kl_gpu_tensor_layout layout[KL_GPU_MAX_TENSORS];
 	/* holds[child][set]: index in `member` of the inputs that the set holds */
 	uint32_t holds[KL_BLOCKS_SUBJECTS][KL_GPU_TIME_CALLS];
 	uint64_t bytes;                 /* bytes of one set */
 	uint64_t l2;                    /* bytes of the L2 cache */
-	double bytes_per_ns;            /* peak rate of the device memory; 0: unknown */
+	double bytes_per_ns;            /* peak rate of the device memory; 0 if unknown */
 	bool there[KL_BLOCKS_SUBJECTS]; /* whether the subject is loaded */
-	char library[96]; /* library of the baseline: "cuBLAS 130100"; "": not a library's kernel */
+	/* library of the baseline: "cuBLAS 130100"; "" if it is not a library's kernel */
+	char library[96];
 	/* how a failed `prepare` ended; all zero if none failed */
 	struct kl_gpu_time_end prepared;
 };
@@ -52,8 +54,9 @@ struct kl_gpu_timer {
 /**
  * Start the processes and load the subjects for which `there` is set. If a subject other than the
  * candidate cannot be loaded, clear its `there` and add a note. Borrows `job`, `pt` and `member`.
- * KL_EINVALID: the candidate cannot be launched (how->end is KL_GPU_CALL_OK), or its `prepare`
- * faulted or hung (how->end says which). KL_ECANNOT: this GPU cannot run the candidate.
+ * Return KL_EINVALID if the candidate cannot be launched (how->end is KL_GPU_CALL_OK), or its
+ * `prepare` faulted or hung (how->end says which). Return KL_ECANNOT if this GPU cannot run the
+ * candidate.
  */
 int kl_gpu_timer_open(struct kl_gpu_timer **out, struct kl_gpu_time_end *how,
 		      const struct kl_job *job, const struct kl_point *pt,
@@ -78,7 +81,7 @@ uint32_t kl_gpu_timer_holds(const struct kl_gpu_timer *timer, int who, uint32_t 
 int kl_gpu_timer_exchange(struct kl_gpu_timer *timer, int who, uint32_t left, uint32_t right);
 /**
  * Make up to `calls` ordinary calls (timing/wire.h) of subject `who` back to back, then fingerprint
- * the outputs in the first `look` sets (0: in the sets that were called). With `poison`, outputs
+ * the outputs in the first `look` sets (0 for the sets that were called). With `poison`, outputs
  * and scratch are poisoned before the first call.
  */
 int kl_gpu_timer_run(struct kl_gpu_timer *timer, int who, uint32_t calls, uint32_t look,
@@ -94,7 +97,7 @@ int kl_gpu_timer_bench(struct kl_gpu_timer *timer, int who, uint32_t warm, uint3
 		       bool poison, uint64_t seed, struct kl_gpu_time_benched *out);
 /**
  * Fetch the outputs in `set` from the process of the subject that was called last. got[i] points to
- * the data of argument i; NULL: argument i is not a tensor. The data is valid until the next call
+ * the data of argument i; NULL if argument i is not a tensor. The data is valid until the next call
  * of any of these functions.
  */
 int kl_gpu_timer_answer(struct kl_gpu_timer *timer, uint32_t set, const void **got);

@@ -88,7 +88,7 @@ struct kl_gpu_set *kl_gpu_timing_set(const struct kl_gpu_timing *timing, uint32_
 	return timing->s->set[timing->set[place]].set;
 }
 
-/* Return the memory's peak rate in bytes per ns, with two transfers per clock; 0: unknown. */
+/* Return the memory's peak rate in bytes per ns, with two transfers per clock; 0 if unknown. */
 static double peak_bandwidth(const struct kl_gpu_timing *timing)
 {
 	int khz = 0, bits = 0;

@@ -32,7 +32,8 @@
 struct kl_gpu_timed {
 	bool there;                       /* false: not loaded */
 	uint32_t bind[KL_GPU_TIME_CALLS]; /* bind[i]: slot of the binding to the set at place i */
-	struct kl_gpu_baseline *vendor; /* a library's kernel or host code; NULL: a plan (`bind`) */
+	/* a library's kernel or host code; NULL for a plan (`bind`) */
+	struct kl_gpu_baseline *vendor;
 	struct kl_cu_graph_exec *graph; /* graph of the last batch */
 	bool no_graph;                  /* capturing the calls as a graph has failed */
 };
@@ -79,9 +80,9 @@ int kl_gpu_timing_add_vendor(struct kl_gpu_timing *timing, const struct kl_gpu_t
 			     char what[96]);
 int kl_gpu_timing_add_launcher(struct kl_gpu_timing *timing,
 			       const struct kl_gpu_time_launcher *launcher);
-/** Find subject `who`. KL_EINVALID: there is no such subject. */
+/** Find subject `who`. Return KL_EINVALID if there is no such subject. */
 int kl_gpu_timing_subject(struct kl_gpu_timed **out, struct kl_gpu_timing *timing, uint32_t who);
-/** Check that the point has a set at this place. KL_EINVALID: it has none. */
+/** Check that the point has a set at this place. Return KL_EINVALID if it has none. */
 int kl_gpu_timing_check_place(const struct kl_gpu_timing *timing, uint32_t place);
 /**
  * Return the set at a place. kl_gpu_timing_bound() returns a subject's binding to that set. Check
@@ -107,7 +108,7 @@ int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed
 			uint64_t seed, bool poison);
 /**
  * Make the call itself. Returns 0, or the status with which a launch was refused. *which is the
- * index of the last launch that was tried; -1: unknown.
+ * index of the last launch that was tried; -1 if unknown.
  */
 int kl_gpu_timing_launch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			 int *which);
@@ -144,9 +145,9 @@ void kl_gpu_timing_check_scratch(struct kl_gpu_timing *timing, struct kl_gpu_tim
  */
 int kl_gpu_timing_read_prints(struct kl_gpu_timing *timing, const uint32_t *place, uint32_t n,
 			      uint64_t (*print)[2]);
-/** Compute the mean clock in MHz from the stamps of `n` calls; 0: unknown. */
+/** Compute the mean clock in MHz from the stamps of `n` calls; 0 if unknown. */
 int kl_gpu_timing_read_clock(struct kl_gpu_timing *timing, uint32_t n, double *mhz);
-/** Return the time in ns between the events around a call; -1: unknown. */
+/** Return the time in ns between the events around a call; -1 if unknown. */
 double kl_gpu_timing_event_ns(struct kl_gpu_timing *timing, uint32_t call);
 
 /* -- server_visit.c, server_clock.c: many calls ---------------------------------- */

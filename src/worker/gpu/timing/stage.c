@@ -113,7 +113,7 @@ static void choose_mode(struct kl_gpu_time *timing)
 }
 
 /*
- * Return the physical floor in ns; 0: the contract has none. The floor is the contract's or, with
+ * Return the physical floor in ns; 0 if the contract has none. The floor is the contract's or, with
  * cold caches, the time to move the bytes of all tensors at the device memory's peak rate, if that
  * is longer. As many bytes as the L2 cache holds do not count, since they may still be in the cache
  * when the kernel ends.

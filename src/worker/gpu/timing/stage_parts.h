@@ -35,7 +35,7 @@
 struct kl_gpu_known {
 	uint64_t print[KL_GPU_TIMER_MEMBERS][2]; /* fingerprint of a right answer to each member */
 	bool judged[KL_GPU_TIMER_MEMBERS];       /* whether print[member] is set */
-	double ns;                               /* approximate time of a call; 0: unknown */
+	double ns;                               /* approximate time of a call; 0 if unknown */
 	double mhz;                              /* sum of the clocks of `nmhz` visits */
 	uint64_t nmhz;
 };
@@ -52,7 +52,7 @@ struct kl_gpu_time {
 	bool there[KL_BLOCKS_SUBJECTS];
 	bool batch, hot; /* time calls in batches; time calls with inputs in the L2 cache */
 	size_t calls;    /* number of calls in a visit */
-	double floor_ns; /* physical floor of a call; 0: none */
+	double floor_ns; /* physical floor of a call; 0 if there is none */
 	/* if `batch`: time of a single call between two events */
 	double single_ns[KL_BLOCKS_SUBJECTS];
 	/* bits KL_GPU_CLOCK_*: reasons for reduced clocks during the measurements */
@@ -77,7 +77,7 @@ int kl_gpu_time_visit(struct kl_gpu_time *timing, int who, bool batch, const uin
 		      size_t n, uint32_t warm, double *ns);
 /**
  * Time calls like kl_gpu_time_visit(), on sets in random order; with `batch`, several batches.
- * KL_ECANNOT: the host was late in every attempt.
+ * Return KL_ECANNOT if the host was late in every attempt.
  */
 int kl_gpu_time_measure(struct kl_gpu_time *timing, int who, bool batch, size_t calls, double *ns);
 /**
@@ -120,7 +120,7 @@ int kl_gpu_time_bench(struct kl_gpu_time *timing, json_t *at, int who);
 
 /* -- stage_figures.c: other figures of the report ------------------------------------------- */
 
-/** Return the object in report `at` for the figures of subject `who`; NULL: there is none. */
+/** Return the object in report `at` for the figures of subject `who`; NULL if there is none. */
 json_t *kl_gpu_time_place(const struct kl_gpu_time *timing, json_t *at, int who);
 void kl_gpu_time_add_figures(struct kl_gpu_time *timing, json_t *at);
 /**

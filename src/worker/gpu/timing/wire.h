@@ -61,7 +61,7 @@ struct kl_gpu_time_begin {
 
 struct kl_gpu_time_begun { /* reply */
 	struct kl_gpu_reply r;
-	double bytes_per_ns; /* peak rate of the device memory; 0: unknown */
+	double bytes_per_ns; /* peak rate of the device memory; 0 if unknown */
 };
 
 struct kl_gpu_time_bound { /* head.slot: the subject */
@@ -94,9 +94,12 @@ struct kl_gpu_time_visit { /* head.slot: the subject */
 
 /* How a subject's calls ended. */
 struct kl_gpu_time_end {
-	/* enum kl_gpu_call_end: OK, FAULT, HANG, REFUSED, SCRATCH; index of a launch, -1: none */
+	/*
+	 * enum kl_gpu_call_end: OK, FAULT, HANG, REFUSED, SCRATCH; index of a launch, -1 if there
+	 * is none
+	 */
 	int32_t end, launch;
-	char name[64], kernel[256]; /* names of the CUDA error and of the kernel; "": unknown */
+	char name[64], kernel[256]; /* names of the CUDA error and of the kernel; "" if unknown */
 };
 
 struct kl_gpu_time_visited { /* reply */
@@ -105,7 +108,7 @@ struct kl_gpu_time_visited { /* reply */
 	uint32_t ncall, ntime; /* number of entries of `print`, of `ns` (1 for a batch) */
 	/* time of one call in ns; < 0: do not count this time, since the host was late */
 	double ns[KL_GPU_TIME_CALLS];
-	double mhz; /* clock of the multiprocessors during the calls; 0: unknown */
+	double mhz; /* clock of the multiprocessors during the calls; 0 if unknown */
 	uint64_t print[KL_GPU_TIME_CALLS][2];
 };
 
@@ -122,7 +125,8 @@ struct kl_gpu_time_launcher { /* head.slot: the subject */
 struct kl_gpu_time_run { /* head.slot: the subject */
 	struct kl_gpu_head head;
 	uint32_t calls;
-	uint32_t look;   /* number of sets to fingerprint afterwards; 0: all sets that are called */
+	/* number of sets to fingerprint afterwards; 0 for all sets that are called */
+	uint32_t look;
 	uint32_t poison; /* whether to poison outputs and scratch first */
 	uint32_t reserved;
 	uint64_t seed;
