@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 /*
- * key - secret keys of random streams (rng.h), each derived from another key under a label.
- * Somebody who knows a derived key can compute neither the original key nor the key of any other
- * label.
+ * key - secret keys of random streams (rng.h), each derived from another key under a label. A
+ * derived key reveals neither the original key nor the key of any other label.
  *
  *	kl_key_master(&master, job->seed);
  *	inputs = kl_key_derive(&master, "inputs");

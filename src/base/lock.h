@@ -21,9 +21,9 @@ struct kl_lock {
 	}
 
 /**
- * Take the lock, waiting at most `wait_ms` (0: do not wait, -1: wait for ever). Return KL_EBUSY if
- * another process holds the lock. The message names the file and, if known, that process. Return
- * KL_EINTR if the user interrupted (kl_proc_interrupted()).
+ * Take the lock, waiting for at most `wait_ms`: 0 does not wait, and -1 waits for ever. Return
+ * KL_EBUSY if another process holds the lock. The message names the file and, if known, that
+ * process. Return KL_EINTR if the user interrupted (kl_proc_interrupted()).
  */
 int kl_lock_take(struct kl_lock *lock, const char *path, int64_t wait_ms);
 void kl_lock_release(struct kl_lock *lock);

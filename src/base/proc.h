@@ -16,8 +16,8 @@
 struct kl_proc_opts {
 	const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
 	/*
-	 * the complete environment; NULL for that of this process without the API keys of model
-	 * providers (base/environment.h)
+	 * the complete environment; NULL for the environment of this process without the API keys
+	 * of model providers (base/environment.h)
 	 */
 	const char *const *env;
 	const char *dir; /* working directory; NULL to inherit */

@@ -64,9 +64,7 @@ void kl_quiet_measure(struct kl_quiet *out)
 	for (size_t i = 0; i < PAIRS; i++) {
 		double first = time_work(memory), second = time_work(memory);
 
-		/*
-		 * alternate, so that neither half of the times always has the later one of a pair
-		 */
+		/* alternate, so that neither half always gets the later time of a pair */
 		ratio[i] = i % 2 ? first - second : second - first;
 	}
 	took = kl_clock_ns() - start;

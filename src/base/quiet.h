@@ -12,7 +12,7 @@
  * each other (an A/A test).
  */
 struct kl_quiet {
-	/* largest distance from 1 of the interval of the ratio of the halves, in millionths */
+	/* how far the interval of the ratio between the two halves reaches from 1, in millionths */
 	int64_t noise_ppm;
 	/* share of the time, in millionths, in which this thread had no processor */
 	int64_t lost_ppm;

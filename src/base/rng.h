@@ -9,8 +9,8 @@
 #include "base/key.h"
 
 /*
- * rng - random numbers: the keystream of ChaCha20, so that somebody who knows some of the numbers
- * cannot compute the others. The same key gives the same numbers.
+ * rng - random numbers: the keystream of ChaCha20, so that some of the numbers do not reveal the
+ * others. The same key gives the same numbers.
  *
  * Use a secret key (key.h) if the numbers must be unpredictable. kl_rng_seed() is not secure: an
  * attacker can try all 2^64 seeds.

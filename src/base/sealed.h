@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /*
- * sealed - memory that nobody can change any more: a memfd with seals.
+ * sealed - memory that can no longer be changed: a memfd with seals.
  *
  * It can be mapped only with MAP_PRIVATE: many versions of Linux refuse MAP_SHARED once writing is
  * sealed, even for reading.

@@ -19,8 +19,8 @@
  *	while ((err = kl_tar_next(&t, &e)) > 0)
  *		... e.name, e.data, e.len	(borrowed from the bytes)
  *
- * The reader accepts exactly what the writer produces. Anything else is KL_EINVALID; the message
- * gives the position.
+ * The reader accepts exactly what the writer produces. It refuses anything else with KL_EINVALID
+ * and a message that gives the position.
  */
 #define KL_TAR_NAME 100 /* maximum number of bytes of a name, with the NUL */
 #define KL_TAR_MAX_FILE ((size_t)1 << 30)

@@ -35,7 +35,7 @@ void kl_csv_start(struct kl_csv *out, const char *name, const char *text, size_t
 void kl_csv_release(struct kl_csv *csv);
 
 /**
- * Read the next row. Returns 1 for a row and 0 at the end. Return KL_EINVALID if the row is
+ * Read the next row. Return 1 for a row and 0 at the end. Return KL_EINVALID if the row is
  * malformed or too long. The message begins with "<name>:<line>".
  */
 int kl_csv_next(struct kl_csv *csv);

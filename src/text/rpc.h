@@ -57,8 +57,8 @@ void kl_rpc_lines_add(struct kl_rpc_lines *lines, const void *data, size_t n);
 void kl_rpc_lines_end(struct kl_rpc_lines *lines);
 
 /**
- * Get the next line that is not blank, without its newline. Returns 1 for a line, which is borrowed
- * until the next kl_rpc_lines_add(), and 0 if more input is needed. Return KL_EINVALID if a line
+ * Get the next line that is not blank, without its newline. Return 1 for a line and 0 if more input
+ * is needed. The line is borrowed until the next kl_rpc_lines_add(). Return KL_EINVALID if a line
  * was too long and was discarded; this is reported once for each such line, as soon as its length
  * is known.
  */

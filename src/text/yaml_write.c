@@ -117,7 +117,8 @@ static bool is_reserved(const char *text)
 }
 
 /*
- * Return true if no YAML reader takes the text, which begins with a digit, for a number or a date.
+ * Return true if no YAML reader takes this text for a number or a date. The text begins with a
+ * digit.
  */
 static bool is_no_number(const char *text)
 {
