@@ -59,7 +59,9 @@ struct kl_backend {
 	const char *object;                  /* file suffix of a compiled oracle: "image" */
 	const struct kl_oracle_words *words; /* NULL if an oracle cannot be made into a kernel */
 
-	/* --- how kernels are run and judged */
+	/*
+	 * --- how kernels are run and judged
+	 */
 	enum kl_job_surface surface; /* how the worker calls a kernel */
 	/* tier of every run; KL_TIER_OTHER: it depends on the level of the run jail */
 	enum kl_tier tier;
@@ -80,7 +82,9 @@ struct kl_backend {
 	/** Set the members of a job that say how its kernels are called. */
 	void (*describe)(struct kl_job *job, const struct kl_backend_job *of);
 
-	/* --- the platforms of the backend */
+	/*
+	 * --- the platforms of the backend
+	 */
 	/* the names of its platforms, for messages: "cuda/sm_<number>" */
 	const char *platforms;
 	bool (*owns)(const char *platform); /* true: this backend has a platform of that name */
@@ -105,12 +109,14 @@ struct kl_backend {
 
 	/**
 	 * Name the tools of this machine that compile kernels, such as "gcc 12.2.0, on
-	 * cpu/x86-64-v3"; the caller frees *out. `repo` NULL: read no settings. Return KL_ECANNOT
-	 * if there are none.
+	 * cpu/x86-64-v3"; the caller frees *out. If `repo` is NULL, read no settings. Return
+	 * KL_ECANNOT if there are none.
 	 */
 	int (*tools)(char **out, struct kl_repo *repo);
 
-	/* --- functions for a session; `state` belongs to the backend */
+	/*
+	 * --- functions for a session; `state` belongs to the backend
+	 */
 	/**
 	 * Start a session. Return KL_EINVALID if the requested platform is unknown; return
 	 * KL_ECANNOT if this machine cannot run it.
@@ -129,7 +135,9 @@ struct kl_backend {
 	 */
 	int (*prepare)(void *state, const struct kl_surface *surface);
 
-	/* --- compiling, after prepare(); any thread can call these with a `dir` of its own */
+	/*
+	 * --- compiling, after prepare(); any thread can call these with a `dir` of its own
+	 */
 	/**
 	 * Compile and audit a kernel. Return KL_ENO if the kernel is refused; *class_ is set to the
 	 * class of the verdict, and the message says why.
@@ -137,9 +145,9 @@ struct kl_backend {
 	int (*compile)(struct kl_artefact **out, const char **class_, const void *state,
 		       const struct kl_surface *surface, const char *dir);
 	/**
-	 * Compile an oracle in one arithmetic to `dir`/<kl_oracle_name>.<object>. `launch`: the
-	 * oracle's launch plan; NULL if it has none. Return KL_ECANNOT if the oracle is not written
-	 * yet; return KL_EINVALID if it does not compile, or the audit refuses it.
+	 * Compile an oracle in one arithmetic to `dir`/<kl_oracle_name>.<object>. `launch` is the
+	 * oracle's launch plan, or NULL if it has none. Return KL_ECANNOT if the oracle is not
+	 * written yet; return KL_EINVALID if it does not compile, or the audit refuses it.
 	 */
 	int (*oracle)(const void *state, const struct kl_surface *surface,
 		      const struct kl_launch *launch, enum kl_oracle which, const char *dir);
@@ -160,7 +168,7 @@ struct kl_backend {
 			const char *kept);
 	/**
 	 * Add to a key everything that a compiled baseline depends on, except the contract and the
-	 * architecture. Errors as for baseline().
+	 * architecture. Errors are those of baseline().
 	 */
 	int (*baseline_recipe)(struct kl_digest *key, const void *state,
 			       const struct kl_surface *surface);

@@ -11,7 +11,7 @@
 
 #define LIST "symbols.txt"
 #define MAX_SYMBOL 4096 /* bytes; longer symbols are not translated */
-/* most bytes of one name in a message; a whole message has only a few hundred bytes */
+/* maximum number of bytes of one name in a message; a whole message has only a few hundred bytes */
 #define MAX_NAME 160
 
 static size_t symbol_length(const char *text)

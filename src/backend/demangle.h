@@ -13,9 +13,9 @@
 
 /**
  * Append to `out` the name of each symbol, in order. A symbol that is not mangled is its own name.
- * `dir`: the compile jail's work directory; the function leaves a file there. `brief`: leave out
- * the types of results and parameters ("tile<8>"). Return KL_ENO if the names are too long. Return
- * KL_ECANNOT if c++filt is not installed, or the machine is in trouble.
+ * `dir` is the compile jail's work directory; the function leaves a file there. If `brief` is true,
+ * leave out the types of results and parameters ("tile<8>"). Return KL_ENO if the names are too
+ * long. Return KL_ECANNOT if c++filt is not installed, or the machine is in trouble.
  */
 int kl_demangle(struct kl_strvec *out, const struct kl_jail *jail, const char *dir,
 		const struct kl_strvec *symbols, bool brief);

@@ -10,7 +10,7 @@
 #include "text/digest.h"
 #include "text/yaml_json.h"
 
-/* most bytes of an intent's slug, without the '-' and the seven digits of the event */
+/* maximum number of bytes of an intent's slug, without the '-' and the seven digits of the event */
 #define SLUG_MAX 40
 
 /* --- allocation ------------------------------------------------------------------------- */

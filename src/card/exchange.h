@@ -35,8 +35,8 @@ void kl_exchange_write(struct kl_buf *out, const struct kl_card *card, const str
  */
 int kl_exchange_events(struct kl_map *out, struct kl_library *library, const struct kl_card *card);
 /**
- * Read the card in a SKILL.md. Return KL_EINVALID if the file contains no card. Other errors: as
- * kl_card_parse().
+ * Read the card in a SKILL.md. Return KL_EINVALID if the file contains no card. Other errors are
+ * those of kl_card_parse().
  */
 int kl_exchange_read_skill_md(struct kl_card **out, const char *name, const char *text, size_t len);
 

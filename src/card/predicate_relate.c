@@ -5,7 +5,10 @@
 #include "card/predicate.h"
 #include "plan/expr_tree.h"
 
-/* most steps of a comparison; two untrusted texts can have very many pairs of parts to compare */
+/*
+ * maximum number of steps of a comparison; two untrusted texts can have very many pairs of parts to
+ * compare
+ */
 #define MAX_STEPS 20000
 
 typedef __int128 wide; /* holds the millionths of any 64-bit number */

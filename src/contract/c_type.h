@@ -15,7 +15,7 @@
 bool kl_c_type_is_macro(const char *word);
 /**
  * Return the name of the element type, such as "u8" or "bool". If no type fits, leave out the words
- * that are probably macros, and try again. NULL: still no type fits.
+ * that are probably macros, and try again. Return NULL if still no type fits.
  */
 const char *kl_c_type_dtype(const struct kl_tokens *tokens, const struct kl_strvec *words);
 

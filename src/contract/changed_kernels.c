@@ -23,7 +23,7 @@ void kl_changed_release(struct kl_changed *changed)
 
 struct looking {
 	struct kl_repo *repo;
-	const git_oid *from, *to; /* `from` NULL: the empty tree */
+	const git_oid *from, *to; /* NULL for the empty tree */
 	struct kl_strvec paths;   /* changed paths */
 	struct kl_map seen;       /* directories in which contracts were looked for */
 	struct kl_strvec places;  /* places of contracts in `from` or `to` that may have changed */

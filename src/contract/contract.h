@@ -144,7 +144,7 @@ char *kl_contract_place_dir(const char *place);
 char *kl_contract_place_of(const char *path);
 
 int kl_contract_parse(struct kl_contract **out, const char *name, const char *text, size_t len);
-/** As kl_contract_parse, with `known` in place of kl_languages; `known` must outlive `*out`. */
+/** Like kl_contract_parse(), with `known` in place of kl_languages; `known` must outlive `*out`. */
 int kl_contract_parse_in(struct kl_contract **out, const struct kl_languages *known,
 			 const char *name, const char *text, size_t len);
 void kl_contract_free(struct kl_contract *contract);
@@ -195,7 +195,10 @@ char *kl_contract_dims_text(const struct kl_contract *contract, const struct kl_
  */
 int kl_contract_shape(int64_t *extent, const struct kl_contract *contract, size_t arg,
 		      const struct kl_dims *dims);
-/** Compute a tensor's bytes at a point. KL_EINVALID: a bad extent, or more than 2^40 bytes. */
+/**
+ * Compute a tensor's bytes at a point. Return KL_EINVALID if an extent is invalid, or the tensor
+ * has more than 2^40 bytes.
+ */
 int kl_contract_tensor_bytes(int64_t *out, const struct kl_contract *contract, size_t arg,
 			     const struct kl_dims *dims);
 /**

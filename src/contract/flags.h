@@ -11,9 +11,9 @@
  * message says why.
  */
 int kl_compile_flag_ok(const char *flag);
-/** As kl_compile_flag_ok, for language cpp. */
+/** Like kl_compile_flag_ok(), for language cpp. */
 int kl_compile_flag_ok_cpp(const char *flag);
-/** As kl_compile_flag_ok, for language cuda; nvcc gets these flags unchanged. */
+/** Like kl_compile_flag_ok(), for language cuda; nvcc gets these flags unchanged. */
 int kl_compile_flag_ok_cuda(const char *flag);
 
 #endif

@@ -23,7 +23,7 @@ struct kl_language_section {
 	const struct kl_schema *schema; /* describes members of struct kl_contract */
 	/**
 	 * Set defaults, and check what the schema cannot. On KL_EINVALID, the message has the
-	 * position. NULL: the schema suffices.
+	 * position. This is NULL if the schema suffices.
 	 */
 	int (*finish)(struct kl_contract *contract, const struct kl_yaml *section);
 };

@@ -43,8 +43,8 @@ KL_DEFINE_CLEANUP(struct kl_launch *, kl_launch_free)
 /**
  * Read a plan from memory. `bytes` and `artefact` in the plan may name the files in `file`. The
  * plan's code must run on the architecture `arch`, which is also the default if the plan names
- * none. Source for an earlier architecture is compiled for `arch`. `arch` NULL: the plan must name
- * its architecture.
+ * none. Source for an earlier architecture is compiled for `arch`. If `arch` is NULL, the plan must
+ * name its architecture.
  */
 int kl_launch_parse(struct kl_launch **out, const struct kl_contract *contract, const char *name,
 		    const char *text, size_t len, const struct kl_file *file, size_t nfile,

@@ -15,8 +15,8 @@
 
 /**
  * Read the first launch of the kernel in the source into the members `grid`, `block` and `smem` of
- * *proto. Each member is text for expressions of a plan. NULL: there is no launch, or a plan cannot
- * express the value.
+ * *proto. Each member is text for expressions of a plan. A member is NULL if there is no launch, or
+ * a plan cannot express the value.
  */
 void kl_launch_syntax(struct kl_proto *proto, const struct kl_tokens *tokens);
 /**

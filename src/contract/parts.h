@@ -12,7 +12,9 @@
  * read in the order of the table, since readers use what earlier readers have set.
  */
 
-/* --- sections that points.c reads ---------------------------------------------- */
+/*
+ * --- sections that points.c reads ----------------------------------------------
+ */
 
 /** `case`: op and dims. Without `cases`, the case is the only one that is timed. */
 extern const struct kl_schema kl_contract_case;
@@ -21,7 +23,9 @@ extern const struct kl_value_type kl_contract_domain;
 extern const struct kl_value_type kl_contract_cases;
 extern const struct kl_value_type kl_contract_also;
 
-/* --- sections that sections.c reads -------------------------------------------- */
+/*
+ * --- sections that sections.c reads --------------------------------------------
+ */
 
 /** `surface`: language, sources, flags, and how the kernel is called; sets contract->language. */
 extern const struct kl_value_type kl_contract_surface;
@@ -30,7 +34,9 @@ extern const struct kl_value_type kl_contract_oracle;
 /** Path of a file below the contract's directory, without characters special to a shell. */
 extern const struct kl_string_type kl_contract_path;
 
-/* --- keys of `surface` that build_keys.c reads ----------------------------------- */
+/*
+ * --- keys of `surface` that build_keys.c reads -----------------------------------
+ */
 
 extern const struct kl_string_type kl_contract_directory, kl_contract_trap,
 	kl_contract_plain_define;
@@ -60,7 +66,9 @@ extern const struct kl_string_type kl_contract_directory, kl_contract_trap,
 int kl_contract_build_finish(struct kl_contract *contract, const struct kl_yaml *section);
 void kl_contract_build_release(struct kl_contract_build *build);
 
-/* --- sections that args.c reads ------------------------------------------------ */
+/*
+ * --- sections that args.c reads ------------------------------------------------
+ */
 
 /** `args`: the arguments. Every shape is checked at every point. */
 extern const struct kl_value_type kl_contract_args;
@@ -69,35 +77,47 @@ extern const struct kl_value_type kl_contract_sweep;
 int kl_contract_dtype_read(enum kl_dtype *out, bool *is_bool, const char *file,
 			   const struct kl_field *field, const struct kl_yaml *node);
 
-/* --- the section that returns.c reads ------------------------------------------ */
+/*
+ * --- the section that returns.c reads ------------------------------------------
+ */
 
 /** `returns`: the value that the kernel returns, which becomes the last of the arguments. */
 extern const struct kl_value_type kl_contract_returns;
 
-/* --- sections that adapter.c reads ---------------------------------------------- */
+/*
+ * --- sections that adapter.c reads ----------------------------------------------
+ */
 
 /** `adapter`: path of the file that calls the kernel, or a list of such paths. */
 extern const struct kl_value_type kl_contract_adapter;
 /** `prepares`: functions of the kernel that the adapter may call untimed. */
 extern const struct kl_value_type kl_contract_prepares;
 
-/* --- fills, which args.c reads ------------------------------------------------- */
+/*
+ * --- fills, which args.c reads -------------------------------------------------
+ */
 
 /** Read a fill for an argument; its `index` is checked at every point. The caller owns `*out`. */
 int kl_contract_fill_read(json_t **out, const struct kl_contract *contract,
 			  const struct kl_arg *arg, const struct kl_field *field,
 			  const struct kl_yaml *node);
 
-/* --- the section that accept.c reads ------------------------------------------- */
+/*
+ * --- the section that accept.c reads -------------------------------------------
+ */
 
 extern const struct kl_value_type kl_contract_accept;
 
-/* --- sections that bands.c reads ----------------------------------------------- */
+/*
+ * --- sections that bands.c reads -----------------------------------------------
+ */
 
 extern const struct kl_value_type kl_contract_exact;
 extern const struct kl_value_type kl_contract_bands;
 
-/* --- functions that several readers share --------------------------------------- */
+/*
+ * --- functions that several readers share ---------------------------------------
+ */
 
 /** Read an expression over the dims; error messages give the column within the expression. */
 int kl_contract_expr_read(struct kl_expr **out, const struct kl_contract *contract,
@@ -110,7 +130,10 @@ int kl_contract_expr_read(struct kl_expr **out, const struct kl_contract *contra
 int kl_contract_expr_check(const struct kl_expr *expr, const struct kl_contract *contract,
 			   const struct kl_yaml *node, const char *what, int64_t min, int64_t max);
 
-/** Compute a tensor's bytes at a point. KL_EINVALID: a bad extent, or more than 2^40 bytes. */
+/**
+ * Compute a tensor's bytes at a point. Return KL_EINVALID if an extent is invalid, or the tensor
+ * has more than 2^40 bytes.
+ */
 int kl_contract_arg_bytes(int64_t *out, const struct kl_arg *arg, const struct kl_dims *dims);
 
 /**

@@ -63,7 +63,8 @@ bool kl_found_is_qualifier(const struct kl_tokens *tokens, size_t i);
 /** Return the end of the parameter that begins at `i`: the index of its comma, or `close`. */
 size_t kl_found_param_end(const struct kl_tokens *tokens, size_t i, size_t close);
 /**
- * Return the index of the name (the last word) of the parameter [from, to); `to`: it has no name.
+ * Return the index of the name (the last word) of the parameter [from, to), or `to` if it has no
+ * name.
  */
 size_t kl_found_param_name(const struct kl_tokens *tokens, size_t from, size_t to);
 

@@ -6,7 +6,9 @@
 #include "base/fs.h"
 #include "contract/parts.h"
 
-/* --- reading `sources` -------------------------------------------------------------------- */
+/*
+ * --- reading `sources` --------------------------------------------------------------------
+ */
 
 bool kl_contract_path_ok(const char *path)
 {
@@ -42,7 +44,7 @@ static int wrong_suffix(const char *file, const struct kl_yaml *node, const char
 	return kl_yaml_error(file, node, "'%.200s' is not a %s file", node->text, list.ptr);
 }
 
-/* Read paths of files. `any`: files may have any suffix. */
+/* Read paths of files. If `any` is true, files may have any suffix. */
 static int read_files(struct kl_strvec *out, const struct kl_language *language, bool any,
 		      const char *file, const struct kl_field *field, const struct kl_yaml *node)
 {

@@ -24,8 +24,8 @@ struct kl_selection {
 };
 
 /**
- * Find the candidate and its parent; `rev` NULL: HEAD. Return KL_ECANNOT if there is no such
- * contract (the gate then exits with 125). Return KL_EUSAGE if there are several contracts and
+ * Find the candidate and its parent. If `rev` is NULL, use HEAD. Return KL_ECANNOT if there is no
+ * such contract (the gate then exits with 125). Return KL_EUSAGE if there are several contracts and
  * `workload` is NULL; the hint lists their workloads. Return KL_EINVALID if several contracts have
  * this workload, or the contract is invalid.
  */
@@ -39,7 +39,10 @@ void kl_selection_release(struct kl_selection *selection);
  */
 int kl_select_here(struct kl_strvec *places, struct kl_repo *repo);
 
-/** Find the contract's place (contract.h) in a tree. Errors as kl_select. The caller frees it. */
+/**
+ * Find the contract's place (contract.h) in a tree. Errors are those of kl_select(). The caller
+ * frees it.
+ */
 int kl_select_place(char **out, struct kl_repo *repo, const git_oid *tree, const char *workload);
 
 #endif

@@ -70,11 +70,12 @@ struct kl_skeleton {
 
 /**
  * Write a contract and an oracle from `text`, the contents of the kernel's file; `leaf` is that
- * file's name without a directory. `entry` NULL: the only function that is not static. `workload`
- * NULL: named after the entry. `further`: the directory has the contract of another kernel, so the
- * files are called "<workload>.klineage.yaml" and "<workload>.oracle.c". Return KL_ENOTFOUND if
- * there is no such function. Return KL_EINVALID if there are several functions, the prototype
- * cannot be read, or a name cannot be used in a contract.
+ * file's name without a directory. If `entry` is NULL, use the only function that is not static. If
+ * `workload` is NULL, name the workload after the entry. Set `further` if the directory has the
+ * contract of another kernel; the files are then called "<workload>.klineage.yaml" and
+ * "<workload>.oracle.c". Return KL_ENOTFOUND if there is no such function. Return KL_EINVALID if
+ * there are several functions, the prototype cannot be read, or a name cannot be used in a
+ * contract.
  */
 int kl_skeleton_make(struct kl_skeleton *sk, const char *leaf, const char *text, size_t len,
 		     const char *entry, const char *workload, bool further);

@@ -4,7 +4,9 @@
 
 #include "contract/skeleton_parts.h"
 
-/* Add ", <type> <name>" for each argument of a known type; `values`: leave out pointers. */
+/*
+ * Add ", <type> <name>" for each argument of a known type. If `values` is true, leave out pointers.
+ */
 static void add_parameters(struct kl_buf *out, const struct kl_proto *proto, bool values)
 {
 	for (size_t i = 0; i < proto->n; i++) {

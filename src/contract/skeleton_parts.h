@@ -28,8 +28,8 @@ bool kl_skeleton_is_float(const struct kl_param *param);
 /** Return true if a contract can have an output for the returned value. */
 bool kl_skeleton_judges(const struct kl_param *returned);
 /**
- * Put the values of a contract's template that the prototype gives into `map`; `adapter`: an
- * adapter is written.
+ * Put the values of a contract's template that the prototype gives into `map`. `adapter` is true if
+ * an adapter is written.
  */
 void kl_skeleton_contract_values(struct kl_map *map, const struct kl_language *language,
 				 const struct kl_proto *proto, bool adapter);

@@ -12,7 +12,7 @@
 #include "base/fs.h"
 #include "contract/surface_parts.h"
 
-#define MOST_NAMED 20 /* most files that one message names */
+#define MOST_NAMED 20 /* maximum number of files that one message names */
 
 static void file_release(struct kl_file *file)
 {

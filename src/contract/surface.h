@@ -50,18 +50,19 @@ struct kl_surface {
 int kl_surface_from_tree(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 			 const char *place);
 /**
- * As kl_surface_from_tree, but without reading sources: every source is empty, even one that the
- * tree lacks.
+ * Like kl_surface_from_tree(), but without reading sources: every source is empty, even one that
+ * the tree lacks.
  */
 int kl_surface_bare(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 		    const char *place);
 /**
- * Read the surface of the contract at `place` below the directory `path` (a worktree). Errors as
- * kl_surface_from_tree.
+ * Read the surface of the contract at `place` below the directory `path` (a worktree). Errors are
+ * those of kl_surface_from_tree().
  */
 int kl_surface_from_dir(struct kl_surface **out, const char *path, const char *place);
 /**
- * As kl_surface_from_dir, but with the languages in `known`, which copies of the surface also use.
+ * Like kl_surface_from_dir(), but with the languages in `known`, which copies of the surface also
+ * use.
  */
 int kl_surface_from_dir_in(struct kl_surface **out, const struct kl_languages *known,
 			   const char *path, const char *place);

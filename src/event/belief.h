@@ -43,9 +43,9 @@ void kl_word_release(struct kl_word *word);
 struct kl_belief;
 
 /**
- * Load the ids of this clone's own events and of shipped events, and the lists of signers. `base`:
- * the commit to read the repository's list from; NULL for the commit that klineage.signers names
- * (signers.h).
+ * Load the ids of this clone's own events and of shipped events, and the lists of signers. `base`
+ * is the commit to read the repository's list from, or NULL for the commit that klineage.signers
+ * names (signers.h).
  */
 int kl_belief_open(struct kl_belief **out, struct kl_repo *repo, const git_oid *base);
 void kl_belief_free(struct kl_belief *belief);

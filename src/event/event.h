@@ -108,7 +108,7 @@ struct kl_event *kl_event_copy(const struct kl_event *event);
 int kl_event_load(struct kl_map *out, const char *name, const char *text, size_t len);
 /** Return the event as JSON; the caller owns the reference. */
 json_t *kl_event_json(const struct kl_event *event);
-/** As kl_event_json, but without time and device: for a kernel that has not been judged yet. */
+/** Like kl_event_json(), but without time and device: for a kernel that has not been judged yet. */
 json_t *kl_event_draft(const struct kl_event *event);
 /** Append the event as canonical JSON without a newline. */
 void kl_event_write(struct kl_buf *out, const struct kl_event *event);

@@ -26,7 +26,9 @@ static const char **text_at(struct kl_event *event, size_t i)
 	return (const char **)((char *)event + texts[i].at);
 }
 
-/* --- reading ---------------------------------------------------------------------- */
+/*
+ * --- reading ----------------------------------------------------------------------
+ */
 
 static const char *text_of(const json_t *obj, const char *key)
 {
@@ -110,7 +112,9 @@ struct kl_event *kl_event_from_json(json_t *doc)
 	return event;
 }
 
-/* --- writing: only members that differ from the document are set ------------------------- */
+/*
+ * --- writing: only members that differ from the document are set -------------------------
+ */
 
 static void put_text(json_t *obj, const char *key, const char *value)
 {
@@ -155,8 +159,8 @@ static void set_strings(json_t *obj, const char *key, const struct kl_strvec *wo
 }
 
 /*
- * Set the member "platform"; `made`: the event is new, so that its device and flags are written
- * even if they are empty.
+ * Set the member "platform". If `made` is true, the event is new, so its device and flags are
+ * written even if they are empty.
  */
 static void put_place(json_t *doc, const struct kl_place *place, bool made)
 {

@@ -63,7 +63,9 @@ const struct kl_event *kl_label_holding(struct kl_event *const *event, size_t n)
 	return holding;
 }
 
-/* As kl_label_in_note(), but *out can be a label without a mechanism, which takes a label back. */
+/*
+ * Like kl_label_in_note(), but *out can be a label without a mechanism, which takes a label back.
+ */
 static void find_holding(struct kl_event **out, const char *text, size_t len)
 {
 	struct kl_event **label = NULL;

@@ -18,7 +18,8 @@
 
 struct kl_noting {
 	struct kl_repo *repo; /* borrowed */
-	int sign;             /* 1: sign all; -1: sign none; 0: sign if klineage.sign is set */
+	/* 1 to sign all, -1 to sign none, 0 to sign if klineage.sign is set */
+	int sign;
 	struct kl_note_line *note;
 	size_t n, alloc;
 	struct kl_strvec texts;

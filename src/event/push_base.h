@@ -17,8 +17,8 @@ struct kl_push_ref {
 
 /**
  * Set *own to true if the pushed commits themselves change the list; if so, set *base to the commit
- * to read the list from. `commit`: the commits that the remote lacks. If a whole history is pushed,
- * there is no such base, and *own is false.
+ * to read the list from. `commit` has the commits that the remote lacks. If a whole history is
+ * pushed, there is no such base, and *own is false.
  */
 int kl_push_base(bool *own, git_oid *base, struct kl_repo *repo, const struct kl_push_ref *ref,
 		 size_t nref, const git_oid *commit, size_t n);

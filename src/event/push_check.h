@@ -19,15 +19,13 @@ enum kl_push_need {
 
 struct kl_push_check {
 	size_t noted; /* number of commits that have gate notes */
-	/*
-	 * "<commit> <workload>: <what is wrong>", oldest first; then events with a bad signature
-	 */
+	/* "<commit> <workload>: <what is wrong>", oldest first; then events with a bad signature */
 	struct kl_strvec missing;
 };
 
 /**
- * Check the commits. `base`: the commit to read the repository's list of signers from; NULL for the
- * commit that klineage.signers names (push_base.h).
+ * Check the commits. `base` is the commit to read the repository's list of signers from, or NULL
+ * for the commit that klineage.signers names (push_base.h).
  */
 int kl_push_check(struct kl_push_check *out, struct kl_repo *repo, const git_oid *commit, size_t n,
 		  enum kl_push_need want, const git_oid *base);

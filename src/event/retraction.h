@@ -16,7 +16,7 @@ struct kl_retraction_opts {
 	/* id of the event, or a prefix of at least KL_RETRACTION_PREFIX digits */
 	const char *event;
 	const char *reason; /* for people; NULL if there is none */
-	/* 1: fail if the retraction cannot be signed; 0: sign if possible; -1: do not sign */
+	/* 1 to fail if the retraction cannot be signed, 0 to sign if possible, -1 not to sign */
 	int sign;
 };
 #define KL_RETRACTION_PREFIX 7

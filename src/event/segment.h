@@ -25,7 +25,7 @@
 #define KL_SEGMENT_MAX_LINES ((size_t)65536)
 #define KL_SEGMENT_MAX_LINE ((size_t)1 << 20)
 #define KL_SEGMENT_MAX_BYTES ((size_t)64 << 20) /* all lines of one segment, with newlines */
-/** Most bytes of a file: its events and its index line. */
+/** Maximum number of bytes of a file: its events and its index line. */
 #define KL_SEGMENT_MAX_FILE (KL_SEGMENT_MAX_BYTES + ((size_t)2 << 20))
 
 /** A line of a segment, and what it is sorted by. */
@@ -46,7 +46,7 @@ int kl_segment_line_of(struct kl_segment_line *out, const struct kl_event *event
 		       size_t len, const char *workload);
 /**
  * Parse a line and describe it. `event` gets the event, which the caller frees; NULL if it is not
- * wanted. KL_EINVALID: also if the line is not an event in canonical form.
+ * wanted. Also return KL_EINVALID if the line is not an event in canonical form.
  */
 int kl_segment_line_read(struct kl_segment_line *out, struct kl_event **event, const char *text,
 			 size_t len, const char *workload);

@@ -30,8 +30,8 @@ bool kl_segments_none(const struct kl_segments *segments);
 typedef int kl_segments_fn(struct kl_event *event, const char *campaign, void *payload);
 
 /**
- * Call `fn` for each event of a surface and contract; `contract` NULL: of any contract. An event
- * can come twice: from two campaigns, or if a writer was killed after it made a segment.
+ * Call `fn` for each event of a surface and contract, or of any contract if `contract` is NULL. An
+ * event can come twice: from two campaigns, or if a writer was killed after it made a segment.
  */
 int kl_segments_of_surface(struct kl_segments *segments, const char *surface, const char *contract,
 			   kl_segments_fn *fn, void *payload);

@@ -79,9 +79,9 @@ const char *kl_sign_literal_key(const char *value);
 int kl_sign_text(char **sig, struct kl_repo *repo, const void *text, size_t len);
 /** Set `*out` to the boolean klineage.sign. Return KL_EINVALID if the value is not a boolean. */
 int kl_sign_wanted(bool *out, struct kl_repo *repo);
-/** Sign the id of a sealed event and set its `sig`. Errors as kl_sign_text. */
+/** Sign the id of a sealed event and set its `sig`. Errors are those of kl_sign_text(). */
 int kl_sign_event_now(struct kl_repo *repo, struct kl_event *event);
-/** As kl_sign_event_now, but only if klineage.sign is set. */
+/** Like kl_sign_event_now(), but only if klineage.sign is set. */
 int kl_sign_event(struct kl_repo *repo, struct kl_event *event);
 
 #endif

@@ -37,7 +37,7 @@ bool kl_speed_is_useless(const struct kl_ratio *ratio);
  */
 bool kl_speed_is_not_slower(const struct kl_profile *profile);
 bool kl_speed_is_slower(const struct kl_profile *profile);
-/** As kl_speed_is_not_slower(), but with the margin `within_ppm` in place of 2 %. */
+/** Like kl_speed_is_not_slower(), but with the margin `within_ppm` in place of 2 %. */
 bool kl_speed_is_within(const struct kl_profile *profile, int64_t within_ppm);
 
 #endif

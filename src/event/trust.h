@@ -38,11 +38,16 @@ struct kl_trust {
 	size_t n, alloc;
 	bool required;           /* klineage.requireSigned; set by kl_trust_judge */
 	struct kl_map retracted; /* ids of events that are retracted; set by kl_trust_judge */
-	/* borrowed; NULL: kl_trust_judge opens a belief with the signers of klineage.signers */
+	/*
+	 * borrowed; if NULL, kl_trust_judge() opens a belief with the signers of klineage.signers
+	 */
 	struct kl_belief *belief;
 };
 
-/** Add lines, ignoring lines that are not events. `own`: the lines are from this clone's cache. */
+/**
+ * Add lines, ignoring lines that are not events. Set `own` if the lines are from this clone's
+ * cache.
+ */
 void kl_trust_add(struct kl_trust *trust, size_t tag, const char *text, size_t len, bool own);
 /** Add an event; takes the caller's reference. */
 void kl_trust_add_event(struct kl_trust *trust, size_t tag, struct kl_event *event, bool own);
@@ -52,7 +57,7 @@ void kl_trust_add_event(struct kl_trust *trust, size_t tag, struct kl_event *eve
  */
 int kl_trust_add_surface(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
 			 const char *contract);
-/** As kl_trust_add_surface, but of notes only. */
+/** Like kl_trust_add_surface(), but of notes only. */
 int kl_trust_add_notes(struct kl_trust *trust, struct kl_repo *repo, const char *surface,
 		       const char *contract);
 /** Check the signatures of all lines, and decide which lines count. */

@@ -15,8 +15,8 @@
 /**
  * Find a verdict for a key; the caller owns `*event` and `*signer`. An event with a profile also
  * matches a key without one. If the key asks for a profile, the event must have been compared with
- * the key's parent. `base`: the commit to read the repository's list of signers from; NULL for the
- * commit that klineage.signers names (signers.h). Return KL_ENOTFOUND if there is none.
+ * the key's parent. `base` is the commit to read the repository's list of signers from, or NULL for
+ * the commit that klineage.signers names (signers.h). Return KL_ENOTFOUND if there is none.
  */
 int kl_trusted_verdict_find(struct kl_event **event, char **signer, struct kl_repo *repo,
 			    const struct kl_cache_key *key, const git_oid *base);

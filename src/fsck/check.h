@@ -41,7 +41,7 @@ struct kl_check {
 /** Run all checks. Return 0 if all of them ran, even if there are findings. */
 int kl_check_run(struct kl_check *check);
 
-/** Most steps in a lineage, or in a ref of rejected steps, from a remote. */
+/** Maximum number of steps in a lineage, or in a ref of rejected steps, from a remote. */
 #define KL_CHECK_FOREIGN_STEPS 20000
 
 /**

@@ -10,7 +10,7 @@
 
 #define LINEAGES "refs/heads/klineage/lineage/"
 #define MAX_LINKS 1000000
-#define MAX_FILES 1024 /* most files in the tree of a kernel from a remote */
+#define MAX_FILES 1024 /* maximum number of files in the tree of a kernel from a remote */
 
 enum { WAY, OF, AT, EVENT, TRAILERS };
 

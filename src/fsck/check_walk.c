@@ -9,8 +9,8 @@
 
 #define MAX_STEPS 1000000
 /*
- * most bytes that the inflated commits of a remote's lineage, or of its ref of rejected steps, may
- * have together
+ * maximum number of bytes that the inflated commits of a remote's lineage, or of its ref of
+ * rejected steps, may have together
  */
 #define MAX_FOREIGN_BYTES (64 << 20)
 

@@ -43,12 +43,10 @@ enum kl_jail_level { KL_JAIL_AUTO, KL_JAIL_BWRAP, KL_JAIL_LANDLOCK, KL_JAIL_CHRO
  *	          and to what every user can write.
  *	none      Only the resource limits are set.
  *
- * All levels set the resource limits of struct kl_jail_run and a fixed
- * environment. All except none also set no_new_privs and a seccomp filter (no
- * sockets, namespaces, mounts, io_uring, bpf ...), and kill remaining
- * processes at the end. Under the filter a program cannot enter seccomp's
- * strict mode, but can install a second filter. With KL_JAIL_RUN, /proc is
- * visible.
+ * All levels set the resource limits of struct kl_jail_run and a fixed environment. All except none
+ * also set no_new_privs and a seccomp filter (no sockets, namespaces, mounts, io_uring, bpf ...),
+ * and kill remaining processes at the end. Under the filter a program cannot enter seccomp's strict
+ * mode, but can install a second filter. With KL_JAIL_RUN, /proc is visible.
  */
 struct kl_jail {
 	enum kl_jail_level level;
@@ -59,14 +57,15 @@ struct kl_jail {
 };
 
 /**
- * Choose a level and check by a test run that it works. KL_JAIL_AUTO: choose the first level that
- * works, but never KL_JAIL_NONE. Return KL_ECANNOT if the level does not work on this machine, or
- * no level does.
+ * Choose a level and check by a test run that it works. With KL_JAIL_AUTO, choose the first level
+ * that works, but never KL_JAIL_NONE. Return KL_ECANNOT if the level does not work on this machine,
+ * or no level does.
  */
 int kl_jail_open(struct kl_jail *out, enum kl_jail_level want);
 /**
  * Open the level that KLINEAGE_JAIL names; if that is not set, the configured level `name` (NULL
- * for KL_JAIL_AUTO). Return KL_EINVALID if there is no such level. Otherwise as kl_jail_open().
+ * for KL_JAIL_AUTO). Return KL_EINVALID if there is no such level. Other errors are those of
+ * kl_jail_open().
  */
 int kl_jail_open_named(struct kl_jail *out, const char *name);
 int kl_jail_level_parse(enum kl_jail_level *out, const char *name);
@@ -102,7 +101,7 @@ struct kl_jail_run {
 	/* limit in MiB of address space (compiler) or data (worker); 0 for the default */
 	int64_t mem_mib;
 	int64_t file_mib; /* limit in MiB of the size of a file; 0 for the default */
-	int max_procs;    /* most processes of the user id; 0 for the default */
+	int max_procs;    /* maximum number of processes of the user id; 0 for the default */
 };
 
 /**

@@ -42,12 +42,12 @@ struct kl_job_arg {
 	 */
 	bool returned;
 	/*
-	 * surface c: the candidate finds this tensor at an address that is a multiple of so many
-	 * bytes and of no greater power of two; 0 if it lies at either end of its mapping
+	 * surface c: a power of two; the candidate's tensor starts at an odd multiple of this many
+	 * bytes. 0 if the tensor lies at one end of its mapping.
 	 */
 	int64_t base;
 };
-/* Most that `base` can be: an address that is a multiple of a page is a multiple of any of them. */
+/* Maximum of `base`. Every smaller power of two divides the size of a page. */
 #define KL_JOB_MAX_BASE 2048
 
 struct kl_point {       /* one set of dims that the kernel is called with */

@@ -7,7 +7,8 @@
 /*
  * job_parts - declares the parsers of a job's sections. job.c calls them in this order, since each
  * uses members that the parsers before it have set. kl_job_free() frees all that they allocated,
- * even after a failure. KL_EINVALID: the section is malformed; the message says what is wrong.
+ * even after a failure. The parsers return KL_EINVALID if the section is malformed. The message
+ * says what is wrong.
  */
 
 /** Parse "args": the kernel's arguments. */

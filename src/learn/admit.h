@@ -58,7 +58,7 @@ struct kl_admission {
 	enum kl_card_status before;
 	struct kl_admit_state *v; /* states in the order in which they are tried */
 	size_t n, alloc;
-	/* index in `v` of the chosen state; `n`: the card cannot be tried on any state */
+	/* index in `v` of the chosen state; `n` if the card cannot be tried on any state */
 	size_t chosen;
 	const struct kl_card_trial *trial; /* row in the card's `ver`; NULL if no trial was run */
 	/* number of edits whose verdicts come later; if not 0, no trial was recorded yet */

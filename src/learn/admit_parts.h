@@ -8,7 +8,7 @@
 #include "learn/level.h"
 
 /* admit_parts - structures and functions shared by the admit files. Inside src/learn only. */
-#define KL_ADMIT_TRIALS 3 /* most trials of a card on one state */
+#define KL_ADMIT_TRIALS 3 /* maximum number of trials of a card on one state */
 
 /* A trial that has begun (admit_progress.c). */
 struct kl_admit_progress {

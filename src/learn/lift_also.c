@@ -15,9 +15,9 @@
  * of threads. Its gain is that of all of it. The lines are facts about the sources and no judgement
  * of which of the changes belong to the mechanism.
  */
-#define MAX_LINES 24            /* most lines of one step */
+#define MAX_LINES 24            /* maximum number of lines of one step */
 #define MAX_SOURCE (256u << 10) /* larger sources are not read */
-#define MAX_NAMES 12            /* most functions in one line */
+#define MAX_NAMES 12            /* maximum number of functions in one line */
 
 /* --- constants -------------------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 #include "learn/lift_parts.h"
 #include "retrieve/constants.h"
 
-#define MAX_PLACES 4 /* most places that `construct` names */
-#define MAX_CALLS 6  /* most entries of `loop_has` */
+#define MAX_PLACES 4 /* maximum number of places that `construct` names */
+#define MAX_CALLS 6  /* maximum number of entries of `loop_has` */
 #define MAX_CONSTANTS 6
 
 /* Name the place of a locus: "consume in gemm.cu" for "gemm.cu:consume:12-30 +1". */

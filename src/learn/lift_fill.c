@@ -11,9 +11,11 @@
 #include "text/line_ends.h"
 
 #define MAX_DIFF (128u << 10)
-#define MAX_DIFFS (512u << 10) /* most bytes of all carriers of a card */
-#define MAX_CARRIERS 56        /* most carriers, so that there is room for transformations */
-#define MAX_SAID 400           /* most bytes of a refusal's reason that a card quotes */
+#define MAX_DIFFS (512u << 10) /* maximum number of bytes of all carriers of a card */
+/* maximum number of carriers, so that there is room for transformations */
+#define MAX_CARRIERS 56
+/* maximum number of bytes of a refusal's reason that a card quotes */
+#define MAX_SAID 400
 
 bool kl_lift_is_in(const struct kl_transition *transition, const char *language)
 {

@@ -14,7 +14,7 @@
  */
 /* prefix of the texts of conditions that this file adds; it changes no other conditions */
 #define AS_MEASURED "as measured: "
-#define MAX_FACTS 3 /* most facts in one condition */
+#define MAX_FACTS 3 /* maximum number of facts in one condition */
 
 bool kl_lift_is_here(const struct kl_lift_finder *finder, size_t i)
 {

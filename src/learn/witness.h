@@ -31,7 +31,7 @@
  * clauses are asked, and their jobs are in opts->gate. A condition is changed when no clause of it
  * waits.
  */
-#define KL_WITNESS_RUNS 64 /* most gate runs by default */
+#define KL_WITNESS_RUNS 64 /* maximum number of gate runs by default */
 
 enum kl_witness_end {
 	KL_WITNESS_OPEN, /* undecided: the clause stays an assumption */
@@ -80,7 +80,7 @@ struct kl_witness_opts {
 	const struct kl_transitions *t;
 	const struct kl_strvec *cards; /* ids or unique prefixes; empty: all cards */
 	bool dry;                      /* list what would be judged, but judge nothing */
-	size_t limit;                  /* most gate runs */
+	size_t limit;                  /* maximum number of gate runs */
 	/*
 	 * the session for this machine's own platform, from kl_witness_gate(), borrowed; NULL in a
 	 * dry run, or if the gate cannot run here: then `no_gate` has the reason

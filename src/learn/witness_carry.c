@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "learn/witness_parts.h"
 
-#define MAX_STATES 3 /* most states to try for one clause */
+#define MAX_STATES 3 /* maximum number of states to try for one clause */
 
 /* Check that clause i, and no other clause, is false for the state before the step. */
 static int is_false(bool *yes, struct kl_witness_search *search,

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "learn/witness_parts.h"
 
-#define MAX_PLATFORMS 3 /* most platforms to try for one clause */
+#define MAX_PLATFORMS 3 /* maximum number of platforms to try for one clause */
 
 /* --- platforms that lack a capability --------------------------------------------------------- */
 

@@ -8,7 +8,8 @@
 
 /* wording_parts - a group of steps, shared by the wording files. Inside src/learn only. */
 /*
- * most steps that the prompt shows and labels (the best ones); texts are checked against all steps
+ * maximum number of steps that the prompt shows and labels (the best ones); texts are checked
+ * against all steps
  */
 #define KL_WORDING_STEPS 6
 #define KL_WORDING_REFUSED 8

@@ -17,7 +17,8 @@
  * The reply refers to steps by the labels of the prompt: T1, T2 for transitions, R1, R2 for refused
  * steps.
  */
-#define KL_WORDS_MOST 16 /* most carriers, most conditions, and most risks of one reply */
+/* maximum numbers of carriers, of conditions, and of risks in one reply */
+#define KL_WORDS_MOST 16
 
 struct kl_words_carrier {
 	char *language, *form, *text;

@@ -15,7 +15,7 @@
 #include "retrieve/target.h"
 #include "walk/opstate.h"
 
-#define MAX_TRIALS 1000 /* most trials of a card on one state (card_table.c) */
+#define MAX_TRIALS 1000 /* maximum number of trials of a card on one state (card_table.c) */
 
 void kl_worktree_step_release(struct kl_worktree_step *step)
 {

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "model/provider/usage.h"
 
-/* Return true if the counts are possible for this request. `text`: the reply has text. */
+/* Return true if the counts are possible for this request. `text` is true if the reply has text. */
 static bool are_possible(const struct kl_cost_of *of, const struct kl_usage *usage, bool text)
 {
 	struct kl_usage_bounds bounds = { 4 * KL_USAGE_MAX, KL_USAGE_MAX, of->price && text };

@@ -30,8 +30,8 @@ struct kl_open_reservations {
 	/* total cost of the reservations without a stored reply; NULL for the reserved amounts */
 	const int64_t *cost;
 	/**
-	 * Called for each reservation. `nano`: amount at which it was settled; 0 if it was not
-	 * settled. `by`: where the amount comes from. Can be NULL.
+	 * Called for each reservation. `nano` is the amount at which it was settled, or 0 if it was
+	 * not settled. `by` tells where the amount comes from. Can be NULL.
 	 */
 	void (*tell)(const struct kl_ledger_entry *e, int64_t nano, enum kl_settled_by by,
 		     void *payload);

@@ -24,9 +24,9 @@ struct kl_patience {
 int kl_patience_read(struct kl_patience *out, struct kl_repo *repo);
 
 /**
- * Record a failure at time `now_ns`. `wish_ms`: pause that the server asks for; -1 if there is
- * none. Return the pause before the next attempt, in milliseconds. If there must be no next
- * attempt, return -1 and set `*why` to the reason, which is static.
+ * Record a failure at time `now_ns`. `wish_ms` is the pause that the server asks for, or -1 if
+ * there is none. Return the pause before the next attempt, in milliseconds. If there must be no
+ * next attempt, return -1 and set `*why` to the reason, which is static.
  */
 int64_t kl_patience_failed(struct kl_patience *patience, const char **why, int64_t wish_ms,
 			   int64_t now_ns);

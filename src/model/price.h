@@ -8,8 +8,8 @@
 
 /*
  * price - finds the price of a model's tokens and computes costs. Prices are in pico-dollars
- * (10^-12 dollars) per token, since some have four or more decimals per million tokens; costs are in
- * nano-dollars, rounded once per request.
+ * (10^-12 dollars) per token, since some have four or more decimals per million tokens; costs are
+ * in nano-dollars, rounded once per request.
  *
  * The first of these sources that has a price wins: klineage.<model>.price in the configuration;
  * the file that klineage.chat.prices names; templates/prices.yaml; klineage.chat.price, which
@@ -68,8 +68,8 @@ const struct kl_rates *kl_price_rates(const struct kl_price *price, const struct
 int64_t kl_rates_cost(const struct kl_rates *rates, const struct kl_usage *usage, int64_t permille);
 
 /**
- * Compute the cost of the tokens used, times `permille` / 1000. KL_EINVALID: impossible counts
- * (negative or above 10^9).
+ * Compute the cost of the tokens used, times `permille` / 1000. Return KL_EINVALID for impossible
+ * counts (negative or above 10^9).
  */
 int kl_price_cost(int64_t *nano, const struct kl_price *price, const struct kl_usage *usage,
 		  int64_t permille);

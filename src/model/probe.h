@@ -28,7 +28,7 @@
 
 struct kl_probe {
 	char *provider, *model;
-	char *url;   /* where the request was sent; NULL: a command, or a recording */
+	char *url;   /* where the request was sent; NULL for a command or a recording */
 	char *price; /* source of the price; NULL if not metered */
 	int64_t ms;  /* time until the reply was complete, without the writes to the ledger */
 	struct kl_reply reply;

@@ -28,7 +28,8 @@ struct kl_reconciled_part {
 
 struct kl_reconciled {
 	char day[KL_BILL_DAY]; /* "" for the total */
-	char *model;           /* as kl_bill_model() writes it; "": none, or the total */
+	/* as kl_bill_model() writes it; "" if there is none, or for the total */
+	char *model;
 	size_t requests;
 	int64_t settled; /* sum of the ledger, nano-dollars */
 	int64_t billed;  /* nano-dollars */

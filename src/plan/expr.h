@@ -52,8 +52,8 @@ int kl_expr_parse(struct kl_expr **out, const char *text, const struct kl_expr_n
 		  enum kl_expr_type want, size_t *at);
 
 /**
- * Evaluate an expression, where value[i] is the value of names[i]. A truth value is 0 or 1.
- * KL_EINVALID: overflow or division by zero.
+ * Evaluate an expression, where value[i] is the value of names[i]. A truth value is 0 or 1. Return
+ * KL_EINVALID on overflow or division by zero.
  */
 int kl_expr_eval(int64_t *out, const struct kl_expr *expr, const int64_t *value);
 

@@ -33,7 +33,9 @@ static const struct function {
 	{ "cdiv", KL_OP_CDIV },
 };
 
-/* --- tokens ---------------------------------------------------------------------------------- */
+/*
+ * --- tokens ----------------------------------------------------------------------------------
+ */
 
 struct parser {
 	const struct kl_expr_dialect *dialect;
@@ -118,7 +120,9 @@ static const struct sign *sign_at(struct parser *parser)
 	return NULL;
 }
 
-/* --- terms ----------------------------------------------------------------------------------- */
+/*
+ * --- terms -----------------------------------------------------------------------------------
+ */
 
 static struct kl_expr *new_node(enum kl_expr_op op, enum kl_expr_type type, int64_t number)
 {
@@ -340,7 +344,9 @@ static int parse_word(struct kl_expr **out, struct parser *parser)
 			parser->names->what ? parser->names->what : "a dim of the case");
 }
 
-/* --- the grammar ------------------------------------------------------------------------------ */
+/*
+ * --- the grammar ------------------------------------------------------------------------------
+ */
 
 static int parse_unary(struct kl_expr **out, struct parser *parser)
 {
@@ -427,8 +433,8 @@ static int parse_binary(struct kl_expr **out, struct parser *parser, const struc
 }
 
 /*
- * Parse values joined by operators of at least `level` (precedence climbing). `cost`: number of
- * levels by which these values are nested deeper than the values around them.
+ * Parse values joined by operators of at least `level` (precedence climbing). `cost` is the number
+ * of levels by which these values are nested deeper than the values around them.
  */
 static int parse_level(struct kl_expr **out, struct parser *parser, int level, int cost)
 {

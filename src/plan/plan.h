@@ -235,8 +235,8 @@ const char *kl_plan_cxx_parameters(const char *name);
 
 /**
  * Get typical facts of a device of the architecture `arch` ("sm_90a"). Products of one architecture
- * differ in `sms` and `l2`; the values given are those of one product. KL_EINVALID: unknown
- * architecture; the message lists the known ones.
+ * differ in `sms` and `l2`; the values given are those of one product. Return KL_EINVALID if the
+ * architecture is unknown. The message lists the known ones.
  */
 int kl_plan_arch_facts(struct kl_plan_facts *out, const char *arch);
 /** Type of a field that holds the name of an architecture (text/schema.h). */

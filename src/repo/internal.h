@@ -79,7 +79,7 @@ struct kl_git_call {
 	/* if not NULL, stdin is this file, which is locked by a record lock while git runs */
 	const char *in_path;
 	struct kl_buf *out; /* stdout is appended; NULL to discard it */
-	/* stderr is appended; NULL: kl_git_do() uses it for its message only */
+	/* stderr is appended; if NULL, kl_git_do() uses stderr only for its message */
 	struct kl_buf *err;
 };
 

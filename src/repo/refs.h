@@ -13,8 +13,9 @@
  *	err = kl_refs_txn_commit(t, "klineage deopt: step 3");
  *
  * kl_refs_txn_commit() runs one `git update-ref --stdin`, so that either all refs move or no ref
- * moves. KL_ECHANGED: a ref did not have its old value; no ref moved. KL_EBUSY: another git process
- * held the lock of a ref during all retries. Every ref gets a reflog.
+ * moves. It returns KL_ECHANGED if a ref did not have its old value; no ref then moves. It returns
+ * KL_EBUSY if another git process held the lock of a ref during all retries. Every ref gets a
+ * reflog.
  */
 /** Get the value of a ref. Return KL_ENOTFOUND if the ref does not exist. */
 int kl_refs_get(git_oid *out, struct kl_repo *repo, const char *ref);

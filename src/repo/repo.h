@@ -16,8 +16,8 @@
  * `git_oid` is the only libgit2 type used outside src/repo.
  *
  * Configuration and identity come from git (`git config --list -z`, `git var`), because libgit2
- * supports neither `git -c` nor GIT_AUTHOR_*. Only kl_repo_fast_forward() and
- * kl_branch_stage() (branch.h) write the index, and only the former writes the worktree.
+ * supports neither `git -c` nor GIT_AUTHOR_*. Only kl_repo_fast_forward() and kl_branch_stage()
+ * (branch.h) write the index, and only the former writes the worktree.
  */
 struct kl_repo;
 
@@ -101,7 +101,9 @@ void kl_repo_sync_objects(bool on);
 /** Return the version of libgit2 at run time, such as "1.5.1"; borrowed. */
 const char *kl_repo_backend(void);
 
-/* --- reading and writing objects -------------------------------------- */
+/*
+ * --- reading and writing objects --------------------------------------
+ */
 
 /**
  * Find the commit that a revision names. Return KL_ENOTFOUND if there is no such revision, or HEAD
@@ -229,8 +231,8 @@ int kl_repo_commit_write(git_oid *out, struct kl_repo *repo, const struct kl_com
 int kl_repo_diff(struct kl_buf *out, struct kl_repo *repo, const git_oid *from, const git_oid *to,
 		 const char *path);
 /**
- * Append the paths that differ between two trees, sorted, without rename detection. `from` NULL:
- * the empty tree.
+ * Append the paths that differ between two trees, sorted, without rename detection. If `from` is
+ * NULL, compare with the empty tree.
  */
 int kl_repo_diff_paths(struct kl_strvec *out, struct kl_repo *repo, const git_oid *from,
 		       const git_oid *to);

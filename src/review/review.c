@@ -5,7 +5,8 @@
 #include "base/error.h"
 #include "review/review_parts.h"
 
-#define MAX_COMMITS 1000 /* most commits of a range to review one by one (the newest) */
+/* maximum number of commits of a range to review one by one (the newest) */
+#define MAX_COMMITS 1000
 
 const char *kl_review_part_name(enum kl_review_part part)
 {

@@ -13,7 +13,8 @@
 #include "rewrite/prompt.h"
 #include "rewrite/reply/envelope.h"
 
-#define MOST_LISTED 48  /* most records in a list; a longer list keeps only the last ones */
+/* maximum number of records in a list; a longer list keeps only the last ones */
+#define MOST_LISTED 48
 #define MOST_REASON 160 /* bytes of the reason for one refusal */
 
 /* --- system texts ---------------------------------------------------------------- */

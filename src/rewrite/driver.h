@@ -80,7 +80,9 @@ struct kl_driver {
 	char *why;      /* why the previous reply was unusable, or NULL */
 };
 
-/** Open the conversation; copies the system texts. Errors: those of kl_session_conversation(). */
+/**
+ * Open the conversation; copies the system texts. Errors are those of kl_session_conversation().
+ */
 int kl_driver_open(struct kl_driver *driver, const struct kl_strvec *texts);
 void kl_driver_release(struct kl_driver *driver);
 
@@ -95,7 +97,7 @@ bool kl_driver_next(struct kl_driver *driver);
 
 /**
  * Get the reply to the current turn, borrowed; releases `turn`. Returns 1 if the reply has a flaw
- * (kl_driver_flaw): the dialogue has then advanced as after an unusable reply. Errors: those of
+ * (kl_driver_flaw): the dialogue has then advanced as after an unusable reply. Errors are those of
  * kl_request_send() (KL_ENO if the budget does not allow it), or KL_EEXISTS if the stored turn is
  * about another kernel.
  */
@@ -103,8 +105,8 @@ int kl_driver_ask(const char **reply, struct kl_driver *driver, struct kl_driver
 
 /**
  * Report the result `err` of reading the reply. Returns 0 if `err` is 0: the reply is usable.
- * Returns 1 for KL_EINVALID or KL_ENO: the error's message becomes `why`, and the next turn asks
- * again or the dialogue ends. Returns any other error.
+ * Returns 1 for KL_EINVALID or KL_ENO. The error's message then becomes `why`, and the next turn
+ * asks again or the dialogue ends. Returns any other error.
  */
 int kl_driver_accept(struct kl_driver *driver, int err);
 /**

@@ -65,8 +65,8 @@ int kl_past_whole(const char **out, struct kl_past *past, size_t i);
 /**
  * Set *out to the next entry whose state may differ from that of entry `i`: the entry after the
  * last one with this state; past->n: there is none. The entries in between are a detour that the
- * history took back, such as a commit and its revert. `failed`: the state does not compile, so that
- * only states with all of its tokens are equal to it.
+ * history took back, such as a commit and its revert. `failed` is true if the state does not
+ * compile, so that only states with all of its tokens are equal to it.
  */
 int kl_past_next(size_t *out, struct kl_past *past, size_t i, bool failed);
 

@@ -40,7 +40,7 @@ struct kl_rederive {
 /**
  * Set *out to the next attempt. If *out is NULL and *why is set, the reply was unusable, and *why
  * says why. If both are NULL there is no further attempt: the model gave up, or `attempts` has 4
- * entries, including those of class "timeout". The caller owns both. Errors: those of
+ * entries, including those of class "timeout". The caller owns both. Errors are those of
  * kl_driver_ask().
  */
 int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_rederive *rederive);
@@ -59,7 +59,7 @@ struct kl_trait_reading {
 };
 /**
  * Run an audit. *audited, owned by the caller, has the confirmed claims, each with its lines:
- * {"tiled":{"value":"yes","path":"topk.c","lines":[12,40]}}. Errors: those of kl_driver_ask().
+ * {"tiled":{"value":"yes","path":"topk.c","lines":[12,40]}}. Errors are those of kl_driver_ask().
  */
 int kl_trait_audit(json_t **audited, const struct kl_trait_reading *reading);
 

@@ -100,7 +100,7 @@ int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 /**
  * Set *out to a part of `whole` that was not tried yet: one of several commits that it takes back,
  * or the change of one function or of one file. For a proposal of chat or exec, the model is asked
- * once for a part. NULL: no part is left; judge `whole` instead. Errors: those of
+ * once for a part. NULL: no part is left; judge `whole` instead. Errors are those of
  * kl_rewrite_next().
  */
 int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,

@@ -48,7 +48,7 @@ void kl_undone_release(struct kl_undone *undone);
 /**
  * Describe a step by the commits that it undoes. If it is one commit, its trailers also give the
  * action, mechanism and locus; of several commits only the range, the subjects and the traits are
- * used. `restored`: entry of the state that they lead to.
+ * used. `restored` is the entry of the state that they lead to.
  */
 int kl_undone_describe(struct kl_undone_words *out, const struct kl_rewrite *rw,
 		       const struct kl_undone *undone, size_t restored);

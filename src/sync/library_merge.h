@@ -9,11 +9,11 @@
  * is that of `git merge` with the merge driver, but the remote's side ("theirs") is not trusted.
  *
  * All cards that the remote's side changed must be valid, and every event that these cards cite
- * must be present and match its id; otherwise nothing of theirs is taken. KL_EINVALID: a card
- * (named in the message) or an event is invalid, an event is missing, or their history does not
- * start at the common root of all libraries. KL_ECANNOT: a card has a newer schema. Cards and
- * events that they deleted are kept here, and so are the measured values in our cards, even where
- * their cards have other values.
+ * must be present and match its id; otherwise nothing of theirs is taken. The merge returns
+ * KL_EINVALID if a card (named in the message) or an event is invalid, an event is missing, or
+ * their history does not start at the common root of all libraries. It returns KL_ECANNOT if a card
+ * has a newer schema. Cards and events that they deleted are kept here, and so are the measured
+ * values in our cards, even where their cards have other values.
  */
 struct kl_library_merged {
 	size_t added, changed; /* number of cards that were added or changed */

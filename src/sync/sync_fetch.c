@@ -12,7 +12,7 @@
 
 #define MAX_LINE ((size_t)1 << 20)
 #define MAX_SLUG 64
-#define MAX_RENAMED 100 /* most other names to try for one ref of the remote */
+#define MAX_RENAMED 100 /* maximum number of other names to try for one ref of the remote */
 
 /* --- merging events ----------------------------------------------------------- */
 

@@ -67,7 +67,8 @@ double kl_json_num_or(const json_t *obj, const char *key, double dflt);
  * Set a member. If this fails, there is a bug, and the function aborts (KL_BUG). If a string is not
  * valid UTF-8, each of its non-ASCII bytes becomes '?'.
  */
-void kl_json_set_str(json_t *obj, const char *key, const char *value); /* `value` NULL: set null */
+/* if `value` is NULL, set null */
+void kl_json_set_str(json_t *obj, const char *key, const char *value);
 void kl_json_set_int(json_t *obj, const char *key, int64_t value);
 void kl_json_set_bool(json_t *obj, const char *key, bool value);
 void kl_json_set_num(json_t *obj, const char *key, double value);

@@ -35,7 +35,8 @@ struct kl_prune_trial {
 	bool same_code;        /* the kernel without it has the machine code of K* */
 	struct kl_ratio ratio; /* its speed compared with that of K*; ppm 0: not known */
 	char event[KL_DIGEST_HEX];
-	char *why;      /* the class of the failure, or why the step does not merge; NULL: passes */
+	/* the class of the failure, or the reason why the step does not merge; NULL if it passes */
+	char *why;
 	size_t at;      /* number of steps that were undone before this attempt, plus 1 */
 	size_t changes; /* prune->changes at this attempt */
 };

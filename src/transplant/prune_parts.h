@@ -7,7 +7,9 @@
 /* prune_parts - functions shared by the files of prune. Inside src/transplant only. */
 
 bool kl_prune_has_undone(const struct kl_prune *prune, size_t step);
-/** Make K_`place` with the undone steps up to `place` undone. Errors as kl_step_merge(). */
+/**
+ * Make K_`place` with the undone steps up to `place` undone. Errors are those of kl_step_merge().
+ */
 int kl_prune_state(struct kl_surface **out, struct kl_repo *repo, const struct kl_prune *prune,
 		   const struct kl_transplant *transplant, size_t place);
 /**

@@ -26,7 +26,10 @@ struct kl_relation {
 	size_t step, other; /* step requires (conflicts with) other */
 	size_t place;       /* the state that has both steps, or would have them */
 	bool by_merge;
-	/* ids of the events that show it, borrowed; "": by merge, or a verdict of the lineage */
+	/*
+	 * ids of the events that show the relation, borrowed; "" if a merge or a verdict of the
+	 * lineage shows it
+	 */
 	const char *fails, *passes;
 	const char *class_; /* how it fails, or why it does not merge; borrowed */
 };

@@ -37,7 +37,7 @@ struct kl_estimate_of {
 	struct kl_repo *repo;
 	const struct kl_surface *expert;
 	const struct kl_mechanisms *mechanisms;
-	const char *rewriters, *rederive; /* `rederive` NULL: no step is re-derived */
+	const char *rewriters, *rederive; /* if `rederive` is NULL, no step is re-derived */
 	int64_t step_limit, rejection_limit;
 };
 

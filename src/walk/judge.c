@@ -13,7 +13,9 @@
 #include "walk/walk_model.h"
 #include "walk/zeroed.h"
 
-/* --- facts ----------------------------------------------------------------- */
+/*
+ * --- facts -----------------------------------------------------------------
+ */
 
 json_t *kl_judge_facts_json(const struct kl_facts *facts)
 {
@@ -100,7 +102,9 @@ static void put_traits(struct kl_event *event, const struct kl_facts *facts, jso
 	kl_event_seal(event);
 }
 
-/* --- accepting and rejecting ------------------------------------------------- */
+/*
+ * --- accepting and rejecting -------------------------------------------------
+ */
 
 /* Append ", 1.42x slower", or nothing if the speed was not measured. */
 static void add_speed(struct kl_buf *out, const struct kl_event *event)
@@ -179,7 +183,9 @@ static int accept_step(struct kl_sequencer *sequencer, struct kl_judgement *judg
 	return kl_sequencer_save(sequencer, "step");
 }
 
-/* Return words that say where a rejected older state is right; "": nowhere, as far as is known. */
+/*
+ * Return a phrase that tells where a rejected older state is right; "" if no such place is known.
+ */
 static const char *right_where(const json_t *pending)
 {
 	if (kl_json_bool_or(pending, "zeroed", false))

@@ -20,9 +20,9 @@
  *	kl_sequencer_run(&s, &outcome)
  *	kl_sequencer_release(&s)
  *
- * KL_EINTR, a full disk or kill -9 leave the operation as it was last saved;
- * kl_sequencer_resume() and kl_sequencer_run() continue it. A process holds a lock of the worktree
- * while it works on an operation. KL_EBUSY: another process holds the lock, or an operation is
+ * KL_EINTR, a full disk or kill -9 leave the operation as it was last saved; kl_sequencer_resume()
+ * and kl_sequencer_run() continue it. A process holds a lock of the worktree while it works on an
+ * operation. The functions return KL_EBUSY if another process holds the lock, or an operation is
  * already in progress.
  */
 

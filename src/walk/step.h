@@ -23,7 +23,8 @@ enum kl_step_kind { KL_STEP_BACK, KL_STEP_FORWARD, KL_STEP_ROOT, KL_STEP_REJECTE
 struct kl_step {
 	enum kl_step_kind kind;
 	int number;
-	char *subject; /* to write: the first line; NULL: written from kind, mechanism and locus */
+	/* to write: the first line; NULL to make it from kind, mechanism and locus */
+	char *subject;
 	char *action, *mechanism, *locus, *text;
 	char *origin; /* "induced", "authored" or "historical" */
 	char *rewriter, *source;

@@ -82,7 +82,9 @@ void kl_walk_release(struct kl_walk *walk);
 /** Return what the caller must do next. */
 enum kl_walk_do kl_walk_next(const struct kl_walk *walk);
 
-/* --- reading -------------------------------------------------------------- */
+/*
+ * --- reading --------------------------------------------------------------
+ */
 
 /** Return a string member of the document; "" if the member is absent. Borrowed. */
 const char *kl_walk_str(const struct kl_walk *walk, const char *key);
@@ -125,7 +127,9 @@ void kl_walk_known(struct kl_map *out, const struct kl_walk *walk);
 /** Return true if K_i or an earlier state of this walk has this machine code. "": false. */
 bool kl_walk_has_code(const struct kl_walk *walk, const char *code);
 
-/* --- changes --------------------------------------------------------------- */
+/*
+ * --- changes ---------------------------------------------------------------
+ */
 
 /**
  * What a walk records about a judged state. The functions below take over the reference `facts`.
@@ -151,7 +155,9 @@ void kl_walk_waiting(struct kl_walk *walk);
 bool kl_walk_exhausted(struct kl_walk *walk);
 void kl_walk_accepted(struct kl_walk *walk, const struct kl_walk_seen *seen);
 void kl_walk_rejected(struct kl_walk *walk, const struct kl_walk_seen *seen);
-/** Count older states that were passed over without judging them (kl_rewrite.skipped, .unreadable). */
+/**
+ * Count older states that were passed over without judging them (kl_rewrite.skipped, .unreadable).
+ */
 void kl_walk_skipped(struct kl_walk *walk, size_t equal, size_t unreadable);
 /**
  * Start to wait for the results in `what` (docs/formats.md, "operation"). Takes over the reference.
@@ -205,7 +211,9 @@ const char *kl_walk_delta(const struct kl_walk_ruling *ruling);
 enum kl_walk_choice kl_walk_decide(const char **class_, const char **delta,
 				   const struct kl_walk *walk, const struct kl_walk_ruling *ruling);
 
-/* --- re-derivation (walk_derive.c) ------------------------------------------ */
+/*
+ * --- re-derivation (walk_derive.c) ------------------------------------------
+ */
 
 #define KL_WALK_REPAIRS 3      /* maximum attempts to re-derive a step after the first one */
 #define KL_WALK_MEASUREMENTS 3 /* maximum measurements of one K_i' if noise hides which is faster */
@@ -251,13 +259,13 @@ void kl_walk_rederived(struct kl_walk *walk, const struct kl_walk_seen *seen);
 /**
  * Record that the attempt failed. Next, a repair is asked for; after the last repair, the step is
  * recorded as inverse. `seen` may lack commit, surface and event if there was nothing to judge.
- * `why`: why the reply was unusable, or NULL.
+ * `why` is the reason why the reply was unusable, or NULL.
  */
 void kl_walk_attempted(struct kl_walk *walk, const struct kl_walk_seen *seen, const char *why);
 /**
  * Give up re-deriving the step and record it as inverse. `class_` is the reason: "gave-up",
- * "not-shown", "budget" or "skipped". After "budget", no later step is re-derived either. `seen`
- * NULL: nothing was judged.
+ * "not-shown", "budget" or "skipped". After "budget", no later step is re-derived either. `seen` is
+ * NULL if nothing was judged.
  */
 void kl_walk_underived(struct kl_walk *walk, const char *class_, const struct kl_walk_seen *seen);
 

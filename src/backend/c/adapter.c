@@ -7,7 +7,7 @@
 #include "base/prefix.h"
 #include "image/symbols.h"
 
-#define MOST_NAMES 8 /* most functions that a note lists */
+#define MOST_NAMES 8 /* maximum number of functions that a note lists */
 
 const char *const kl_adapter_timed[] = { KL_ADAPTER_CALL, KL_ADAPTER_PREPARE, NULL };
 const char *const kl_adapter_untimed[] = { KL_ADAPTER_PACK, KL_ADAPTER_FINISH, NULL };

@@ -81,7 +81,7 @@ static bool is_unit(const void *payload, const char *path)
 	return ends_with(path, ".c") || ((build->cxx || build->extra) && kl_cxx_is_source(path));
 }
 
-/* Write a source. `declare`: append the declaration of the entry in C++ (cxx.h). */
+/* Write a source. If `declare` is true, append the declaration of the entry in C++ (cxx.h). */
 static int put_source(const struct kl_build *build, const char *sub, size_t i, bool declare)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
@@ -114,8 +114,8 @@ int kl_build_lay_out(const struct kl_build *build)
 }
 
 /*
- * Add the compiler and its flags, but not -c, -E or any file. Headers are in `folder`. `ours`: the
- * source is the gate's runtime, not a kernel or oracle.
+ * Add the compiler and its flags, but not -c, -E or any file. Headers are in `folder`. `ours` is
+ * true if the source is the gate's runtime, not a kernel or oracle.
  */
 static void add_command(struct kl_strvec *argv, const struct kl_build *build, const char *folder,
 			bool ours)

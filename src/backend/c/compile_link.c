@@ -11,7 +11,7 @@
 #include "image/code_check.h"
 #include "image/openmp_symbols.h"
 
-/* most layouts of an image to try */
+/* maximum number of layouts of an image to try */
 #define MOST_SHIFTS 8u
 
 /* Return `name` if this half of the adapter defines the function, otherwise NULL. */

@@ -25,7 +25,9 @@ bool kl_cxx_is_source(const char *path)
 	return kl_suffix_in(path, suffixes);
 }
 
-/* --- declaring the entry ---------------------------------------------------------------------- */
+/*
+ * --- declaring the entry ----------------------------------------------------------------------
+ */
 
 char *kl_cxx_identifier(const char *name)
 {
@@ -132,7 +134,9 @@ static void forbid_macro(struct kl_buf *source, const char *word, size_t n)
 		(int)n, word, (int)n, word);
 }
 
-/* Forbid macros for the words of a text. `types`: only for the words of basic types. */
+/*
+ * Forbid macros for the words of a text or, if `types` is true, only for the words of basic types.
+ */
 static void forbid_macros(struct kl_buf *source, const char *text, size_t len, bool types)
 {
 	static const char basic[] =

@@ -42,8 +42,8 @@ size_t kl_cxx_entry_unit(const struct kl_file *file, size_t nfile,
 			 bool (*is_unit)(const void *payload, const char *path),
 			 const void *payload);
 /**
- * Append the declaration of the contract's entry to `source`, the text of that unit. `tag`: letters
- * and digits that no source can foresee, such as a digest of all sources.
+ * Append the declaration of the contract's entry to `source`, the text of that unit. `tag` consists
+ * of letters and digits that no source can foresee, such as a digest of all sources.
  */
 void kl_cxx_declare(struct kl_buf *source, const struct kl_contract *contract, const char *tag);
 /**

@@ -56,7 +56,9 @@ static void form_release(struct form *form)
 	kl_strvec_release(&form->todo);
 }
 
-/* --- splitting a unit --------------------------------------------------------------------------- */
+/*
+ * --- splitting a unit ---------------------------------------------------------------------------
+ */
 
 /* Keywords, which are never names. Keywords that parentheses follow are in lists of their own. */
 static const char keywords[] =
@@ -176,7 +178,9 @@ static void split_unit(struct form *form, size_t unit)
 		add_declaration(form, unit, from, tokens->n, tokens->n);
 }
 
-/* --- words of declarations ----------------------------------------------------------------------- */
+/*
+ * --- words of declarations -----------------------------------------------------------------------
+ */
 
 typedef void (*word_fn)(struct form *form, const char *word, size_t index);
 
@@ -248,8 +252,8 @@ static size_t join_strings(struct form *form, const struct kl_tokens *tokens, si
 }
 
 /*
- * Call a function with each word of the tokens [from, to) that is not a keyword. `strings`: only
- * with the words in strings.
+ * Call a function with each word of the tokens [from, to) that is not a keyword or, if `strings` is
+ * true, only with the words in strings.
  */
 static void each_word(struct form *form, const struct kl_tokens *tokens, size_t from, size_t to,
 		      bool strings, word_fn call, size_t index)
@@ -289,7 +293,7 @@ static void add_todo(struct form *form, const char *word, size_t index)
 		kl_strvec_push(&form->todo, word);
 }
 
-/* Return the index of the first token that is a word of `list`; `to`: there is none. */
+/* Return the index of the first token that is a word of `list`, or `to` if there is none. */
 static size_t find_word(const struct kl_tokens *tokens, size_t from, size_t to, const char *list)
 {
 	while (from < to && !is_listed(list, &tokens->t[from]))

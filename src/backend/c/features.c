@@ -11,8 +11,8 @@
 
 /*
  * Features that a single instruction shows. Patterns match the mnemonic without the leading v of
- * its VEX and EVEX forms. `vec`: the operands must (VEC_YES), must not (VEC_NO) or may (VEC_ANY)
- * name vector registers.
+ * its VEX and EVEX forms. `vec` tells whether the operands must (VEC_YES), must not (VEC_NO) or may
+ * (VEC_ANY) name vector registers.
  */
 enum vec { VEC_ANY, VEC_YES, VEC_NO };
 /* clang-format off */

@@ -73,7 +73,9 @@ static int check_undefined(const struct kl_cubin *cubin)
  * -- checking for memory that outlives a call ---------------------------------------------------
  */
 
-/* Check a global variable. `init`: it has an initial value (section ".nv.global.init"). */
+/*
+ * Check a global variable. `init` is true if it has an initial value (section ".nv.global.init").
+ */
 static int check_variable(const struct kl_cubin_symbol *symbol, bool init, const struct kl_ptx *ptx)
 {
 	const struct kl_ptx_var *var = ptx ? kl_ptx_variable(ptx, symbol->name) : NULL;

@@ -28,7 +28,7 @@ int kl_baseline_cuda(struct kl_artefact **out, const struct kl_jail *jail,
  */
 int kl_baseline_cuda_kept(struct kl_artefact **out, const struct kl_surface *surface,
 			  const char *arch, const char *object);
-/** Add the baseline's source and launch plan to a key. Errors as for kl_baseline_cuda(). */
+/** Add the baseline's source and launch plan to a key. Errors are those of kl_baseline_cuda(). */
 int kl_baseline_cuda_recipe(struct kl_digest *key, const struct kl_surface *surface);
 
 #endif

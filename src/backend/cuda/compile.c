@@ -160,7 +160,8 @@ static char *kept_ptx(const struct build *build, const char *keep)
 }
 
 /*
- * Compile to the file `cubin` and keep the PTX in the folder `keep`. `lines`: add line information.
+ * Compile to the file `cubin` and keep the PTX in the folder `keep`. If `lines` is true, add line
+ * information.
  */
 static int run_nvcc(struct build *build, const char *keep, const char *cubin, bool lines)
 {

@@ -21,9 +21,10 @@
 /**
  * Compile the surface's code to `dir`/kernel.cubin, or copy the cubin that the plan imports to that
  * file, and audit the cubin. If the plan names kernels as C++ source does, their symbols are stored
- * in the plan (kernel_names.h). `headers`: the header libraries found so far (backend/headers.h).
- * The caller frees the artefact. Return KL_ENO if the code is refused; `*class_` is "compile",
- * "launch" or "cheat". Return KL_ECANNOT if a tool is not installed, or the machine is in trouble.
+ * in the plan (kernel_names.h). `headers` has the header libraries found so far
+ * (backend/headers.h). The caller frees the artefact. Return KL_ENO if the code is refused;
+ * `*class_` is "compile", "launch" or "cheat". Return KL_ECANNOT if a tool is not installed, or the
+ * machine is in trouble.
  */
 int kl_compile_cuda(struct kl_artefact **out, const char **class_, const struct kl_jail *jail,
 		    const struct kl_nvcc *nvcc, const struct kl_map *headers,

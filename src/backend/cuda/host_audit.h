@@ -7,8 +7,8 @@
 
 /*
  * host_audit - checks the object that nvcc makes from a .cu with host code. The rules are in
- * docs/formats.md, "Host code". KL_ENO: the object is refused; the message is the reason for a
- * verdict of class "cheat".
+ * docs/formats.md, "Host code". It returns KL_ENO if the object is refused; the message is the
+ * reason for a verdict of class "cheat".
  */
 #define KL_HOST_ENTRY "klineage_launch"
 /* Name of the constructor that nvcc adds. The assembler refuses a second symbol with this name. */

@@ -24,8 +24,9 @@ struct kl_nvcc {
 };
 
 /**
- * Find the toolkit. `setting`: absolute path of nvcc or of the toolkit; NULL to search for it.
- * Return KL_ECANNOT if there is no usable toolkit; if none was found, a hint says what to install.
+ * Find the toolkit. `setting` is the absolute path of nvcc or of the toolkit, or NULL to search for
+ * it. Return KL_ECANNOT if there is no usable toolkit; if none was found, a hint says what to
+ * install.
  */
 int kl_nvcc_find(struct kl_nvcc *out, const char *setting);
 void kl_nvcc_release(struct kl_nvcc *nvcc);

@@ -10,8 +10,8 @@
 /*
  * ptx_parts - the interface between the parts of the PTX parser: tokens (ptx_token.c), the body of
  * a function (ptx_body.c), and the module (ptx.c). Each function that reads starts at the current
- * token. On return, the current token is the first one that the function did not read. KL_ENO: no
- * compiler writes such PTX.
+ * token. On return, the current token is the first one that the function did not read. These
+ * functions return KL_ENO for PTX that no compiler writes.
  */
 enum kl_ptx_kind { KL_PTX_END, KL_PTX_NAME, KL_PTX_NUMBER, KL_PTX_STRING, KL_PTX_PUNCT };
 

@@ -6,7 +6,7 @@
 #include "backend/tool.h"
 #include "base/error.h"
 
-#define MOST 256 /* most stubs of one surface */
+#define MOST 256 /* maximum number of stubs of one surface */
 
 /* Return true if the header belongs to a library with stubs, and its path stays in their folder. */
 static bool has_stub(const char *path)

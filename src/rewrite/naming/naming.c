@@ -11,15 +11,15 @@
 #include "rewrite/naming/shape.h"
 
 #define FACT_GAIN 6     /* per cent added for each gained fact of the mechanism */
-#define FACT_GAINS 3    /* most gained facts that count */
+#define FACT_GAINS 3    /* maximum number of gained facts that count */
 #define FACT_NONE 8     /* per cent subtracted if none was gained */
 #define FACT_FOREIGN 4  /* per cent subtracted for each fact that the mechanism does not explain */
-#define FACT_FOREIGNS 4 /* most unexplained facts that count */
+#define FACT_FOREIGNS 4 /* maximum number of unexplained facts that count */
 #define ORDER_PERCENT 74
 #define FACT_PERCENT 55
 #define MOST 95
 #define MOST_TEXT 300 /* bytes of the evidence */
-#define MOST_PATHS 64 /* most paths to innermost loops that are compared */
+#define MOST_PATHS 64 /* maximum number of paths to innermost loops that are compared */
 
 void kl_naming_release(struct kl_naming *naming)
 {

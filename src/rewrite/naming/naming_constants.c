@@ -6,7 +6,7 @@
 
 #include "rewrite/naming/shape_parts.h"
 
-#define MAX_TILE 64 /* most rounds of an innermost loop that is kept in registers */
+#define MAX_TILE 64 /* maximum number of rounds of an innermost loop that is kept in registers */
 
 /* A number that differs between two sources. */
 struct change {

@@ -6,8 +6,8 @@
 
 #include "rewrite/naming/shape_parts.h"
 
-#define MAX_ROUNDS 8    /* most calls in a chain that are followed to a loop */
-#define MAX_LOOPED 1000 /* most functions with loops */
+#define MAX_ROUNDS 8    /* maximum number of calls in a chain that are followed to a loop */
+#define MAX_LOOPED 1000 /* maximum number of functions with loops */
 #define UNKNOWN 8       /* assumed value of an unknown name in an extent */
 #define MAX_EXTENT (1L << 20)
 #define FEW_VALUES 4 /* an initializer with more commas makes a table */

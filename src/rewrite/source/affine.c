@@ -7,8 +7,8 @@
 #include "base/mem.h"
 
 #define MAX_FACTOR ((int64_t)1 << 31)
-#define MAX_NAMES 4  /* most names in a product */
-#define MAX_DEPTH 16 /* most levels of nested parentheses */
+#define MAX_NAMES 4  /* maximum number of names in a product */
+#define MAX_DEPTH 16 /* maximum number of levels of nested parentheses */
 
 /* --- terms ------------------------------------------------------------------------------------ */
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-#define MAX_BLOCKS 64 /* most blocks that contain each other */
+#define MAX_BLOCKS 64 /* maximum number of blocks that contain each other */
 
 static const struct {
 	const char *name;

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "rewrite/source/nest.h"
 
-/* most loops of a file; no hand-written file has more */
+/* maximum number of loops of a file; no hand-written file has more */
 #define MAX_LOOPS 512
 
 /* --- what a body may not do ------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "rewrite/source/loop.h"
 
-#define MAX_POINTERS 4 /* most local pointers between an access and its root */
+#define MAX_POINTERS 4 /* maximum number of local pointers between an access and its root */
 
 static char first_char(const struct kl_ctokens *tokens, size_t i)
 {

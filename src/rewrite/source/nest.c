@@ -6,7 +6,8 @@
 
 #include "base/mem.h"
 
-#define MAX_DEPTH 200 /* most levels of nested statements; loops in deeper code are not found */
+/* maximum number of levels of nested statements; loops in deeper code are not found */
+#define MAX_DEPTH 200
 
 void kl_nest_release(struct kl_nest *nest)
 {

@@ -17,7 +17,7 @@ struct kl_nest_loop {
 	int inside;   /* number of loops that this one contains */
 	long counter; /* token of the counter in the increment; -1 if unknown */
 	long step;    /* constant by which the counter grows; 0 if unknown */
-	long step_at; /* token of this constant; -1: "++" or "--", or unknown */
+	long step_at; /* token of this constant; -1 for "++" and "--", or if unknown */
 };
 
 struct kl_nest {

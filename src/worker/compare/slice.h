@@ -23,7 +23,7 @@
  * merges these mismatches in order with kl_mismatch_merge(), the first wrong element of the output
  * is the one that is recorded in full.
  */
-#define KL_SLICE ((size_t)65536) /* most elements of one slice */
+#define KL_SLICE ((size_t)65536) /* maximum number of elements of one slice */
 #define KL_SLICE_BLOCK 512 /* elements processed together; four arrays of doubles fit into L1 */
 
 struct kl_slices {
@@ -89,9 +89,13 @@ struct kl_slice_search {
 	const struct kl_tolerance *tolerance;
 	struct kl_slices slices;
 	const size_t
-		*slice; /* slices to search; NULL: consecutive pieces of the tensor, not slices */
-	size_t first;   /* index of slot[0] in `slice` */
-	bool zeros_tie; /* if bits are compared: zeros of either sign are equal */
+		/*
+		 * slices to search; NULL to search consecutive pieces of the tensor instead of
+		 * slices
+		 */
+		*slice;
+	size_t first;                /* index of slot[0] in `slice` */
+	bool zeros_tie;              /* if bits are compared: zeros of either sign are equal */
 	struct kl_slice_found *slot; /* initially NULL; freed by the caller */
 };
 

@@ -16,7 +16,7 @@
  */
 #define ROUNDOFF 0x1p-24
 #define OUTLIER 4      /* an error counts as at most this multiple of the median */
-#define MEDIAN_OF 1024 /* most values from which a median is computed */
+#define MEDIAN_OF 1024 /* maximum number of values from which a median is computed */
 #define ENOUGH 12      /* number of executions that suffices, however much their errors differ */
 
 void kl_yardstick_init(struct kl_yardstick *out, const struct kl_job *job, size_t index,

@@ -19,7 +19,7 @@
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
-#define FIXED 40 /* most instructions, without the two for each listed call */
+#define FIXED 40 /* maximum number of instructions, without the two for each listed call */
 
 /*
  * Append the tests of the calls that can send a signal to this process and to others: tgkill()

@@ -13,8 +13,8 @@
  *	kl_landlock_enter(&rules);
  *
  * kl_landlock_allow() skips a path that does not exist. kl_landlock_open() and kl_landlock_enter()
- * return 0 or a negative error; KL_ECANNOT: Linux has no Landlock of ABI 2 (Linux 5.19) or later,
- * or refuses to apply it.
+ * return 0 or a negative error. The error is KL_ECANNOT if Linux has no Landlock of ABI 2 (Linux
+ * 5.19) or later, or refuses to apply it.
  */
 struct kl_landlock {
 	int fd; /* -1 if not open */

@@ -58,7 +58,7 @@ struct kl_gpu_baseline {
 };
 
 /**
- * Open the baseline that `spec` names; `device` is borrowed. `at`: device addresses of the
+ * Open the baseline that `spec` names; `device` is borrowed. `at` has the device addresses of the
  * arguments; algorithms are tried on these tensors, so their outputs are overwritten. Return
  * KL_ECANNOT if the name is unknown, or the baseline cannot run here. Return KL_EINVALID if `spec`
  * is malformed.

@@ -122,8 +122,8 @@ struct kl_gpu_bound;
 
 /**
  * Bind a module to a set by the resolved plan `at`. Takes ownership of `at`, also on failure; the
- * plan that `at` was resolved from can be freed after this call. `quirks`: as CUTLASS does, clear a
- * bit that some drivers wrongly set in tensor maps (docs/formats.md, quirks).
+ * plan that `at` was resolved from can be freed after this call. If `quirks` is true, do as CUTLASS
+ * does and clear a bit that some drivers wrongly set in tensor maps (docs/formats.md, quirks).
  */
 int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *device,
 		      struct kl_gpu_module *module, struct kl_gpu_set *set, struct kl_plan_at *at,

@@ -12,9 +12,9 @@
 /*
  * client - the worker's side of a GPU process: starts it, sends it requests, kills it.
  *
- * The process holds a CUDA context, modules, sets of tensors, and bindings of a module to a set.
- * A fault or a hang ends the process: kl_gpu_child_alive() then returns false, and the caller
- * starts another process.
+ * The process holds a CUDA context, modules, sets of tensors, and bindings of a module to a set. A
+ * fault or a hang ends the process: kl_gpu_child_alive() then returns false, and the caller starts
+ * another process.
  *
  *	kl_gpu_child_start(&c);				hello: lists the devices
  *	kl_gpu_child_open(c, ordinal);
@@ -60,7 +60,7 @@ struct kl_gpu_child {
 int kl_gpu_child_start(struct kl_gpu_child **out);
 /**
  * Like kl_gpu_child_start(), but the process confines itself before it opens the driver, so that it
- * can run host code (wall.h). KL_ECANNOT: also if the process cannot confine itself.
+ * can run host code (wall.h). Also return KL_ECANNOT if the process cannot confine itself.
  */
 int kl_gpu_child_start_host(struct kl_gpu_child **out);
 int kl_gpu_child_open(struct kl_gpu_child *child, int ordinal);
@@ -101,9 +101,9 @@ struct kl_gpu_head kl_gpu_head(enum kl_gpu_op op, uint32_t slot, size_t bytes);
 int kl_gpu_child_module(struct kl_gpu_child *child, uint32_t slot, const char *path);
 
 /**
- * Load host code instead of a module; at most once per process. `trace`: record the kernels, copies
- * and fills of the host code (trace.h). KL_ECANNOT: also if the process does not have all bits of
- * enum kl_gpu_closed.
+ * Load host code instead of a module; at most once per process. If `trace` is true, record the
+ * kernels, copies and fills of the host code (trace.h). Also return KL_ECANNOT if the process does
+ * not have all bits of enum kl_gpu_closed.
  */
 int kl_gpu_child_launcher(struct kl_gpu_child *child, const char *path, bool trace);
 /** Call the loaded host code on the tensors of `set`. `dims` has KL_MAX_DIMS elements. */
@@ -127,8 +127,8 @@ int kl_gpu_child_host(struct kl_gpu_child *child, struct kl_gpu_host *host,
 /** Give `host` back for reuse, or release it. Can be called after the process has ended. */
 void kl_gpu_child_host_back(struct kl_gpu_child *child, struct kl_gpu_host *host);
 /**
- * Make a set of tensors whose host memory is `host`. `pin`: pin that memory, because many copies
- * will follow.
+ * Make a set of tensors whose host memory is `host`. If `pin` is true, pin that memory, because
+ * many copies will follow.
  */
 int kl_gpu_child_set(struct kl_gpu_child *child, uint32_t slot,
 		     const struct kl_gpu_tensor_layout *layout, size_t n, bool right, bool pin,
@@ -136,8 +136,8 @@ int kl_gpu_child_set(struct kl_gpu_child *child, uint32_t slot,
 
 /**
  * Bind a module to a set by the plan in `doc` (from kl_gpu_doc_make()) and run the plan's `prepare`
- * launches. KL_EINVALID: also if a `require` of the plan does not hold. out->end says how `prepare`
- * ended; after a fault or a hang the process has been killed.
+ * launches. Also return KL_EINVALID if a `require` of the plan does not hold. out->end says how
+ * `prepare` ended; after a fault or a hang the process has been killed.
  */
 int kl_gpu_child_bind(struct kl_gpu_child *child, uint32_t slot, uint32_t module, uint32_t set,
 		      const json_t *doc, uint64_t seed, int64_t limit_ms,

@@ -37,9 +37,9 @@ struct kl_gpu_host_maps {
 
 /**
  * Map `bytes` of `fd`, or take the mapping of the same memory from `maps`. The caller closes `fd`.
- * `pin`: also pin the mapping if it is so large that pinning is worth its time. A failure to pin is
- * not an error, since it only makes copies slower. Return KL_EINVALID if `bytes` is 0, or `fd` is
- * not a file of at least that size.
+ * With `pin`, also pin the mapping if it is so large that pinning is worth its time. A failure to
+ * pin is not an error, since it only makes copies slower. Return KL_EINVALID if `bytes` is 0, or
+ * `fd` is not a file of at least that size.
  */
 int kl_gpu_host_map(struct kl_gpu_host_map *out, struct kl_gpu_host_maps *maps,
 		    const struct kl_gpu_device *device, int fd, uint64_t bytes, bool pin);

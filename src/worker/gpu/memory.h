@@ -40,7 +40,8 @@ struct kl_gpu_buffer {
 
 /**
  * Allocate a buffer; `align` is a power of two, `right` places the data at the right end of the
- * mapping. KL_EIO: out of memory; the message says how much memory is unused.
+ * mapping. Return KL_EIO if the device is out of memory. The message says how much memory is
+ * unused.
  */
 int kl_gpu_buffer_make(struct kl_gpu_buffer *buffer, const struct kl_gpu_device *device,
 		       uint64_t bytes, uint64_t align, bool right);

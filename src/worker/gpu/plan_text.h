@@ -24,7 +24,7 @@ json_t *kl_gpu_doc_make(const struct kl_job *job, const struct kl_point *pt,
 			const struct kl_plan *plan);
 /**
  * Parse the document and resolve its plan. `*plan` must live until a binding has been made from
- * `*at`. KL_EINVALID: also if a `require` of the plan does not hold. Return KL_ECANNOT if the
+ * `*at`. Also return KL_EINVALID if a `require` of the plan does not hold. Return KL_ECANNOT if the
  * device lacks something that the plan needs.
  */
 int kl_gpu_doc_resolve(struct kl_plan_at **at, struct kl_plan **plan, const char *text, size_t n,

@@ -35,10 +35,10 @@ void kl_gpu_processes_free(struct kl_gpu_processes *processes);
 KL_DEFINE_CLEANUP(struct kl_gpu_processes *, kl_gpu_processes_free)
 
 /**
- * Get a process with the artefact at path `cubin` loaded; NULL if a process without an artefact,
- * into which the caller can load several. Return KL_ECANNOT if there is no GPU, no GPU runs code
- * for the job's architecture, or all GPUs that run such code are in use. Return KL_EINVALID if the
- * cubin cannot be loaded. Return KL_EIO if the GPU is not healthy after a hang.
+ * Get a process with the artefact at path `cubin` loaded; if `cubin` is NULL, get a process without
+ * an artefact, into which the caller can load several. Return KL_ECANNOT if there is no GPU, no GPU
+ * runs code for the job's architecture, or all GPUs that run such code are in use. Return
+ * KL_EINVALID if the cubin cannot be loaded. Return KL_EIO if the GPU is not healthy after a hang.
  */
 int kl_gpu_processes_child(struct kl_gpu_child **out, const struct kl_job *job, const char *cubin);
 /**

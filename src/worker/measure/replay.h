@@ -12,10 +12,10 @@
  */
 
 /**
- * Find an earlier input to which `got` is a right answer under the rules. `met`: the members with
- * which this process was called before; `own`: the member that `got` should answer. Return the last
- * such member among `met` at the point of `own`. NULL: there is none, or the answer is too uniform
- * to tell (one value throughout, or few elements).
+ * Find an earlier input to which `got` is a right answer under the rules. `met` has the members
+ * with which this process was called before, and `own` is the member that `got` should answer.
+ * Return the last such member among `met` at the point of `own`. NULL: there is none, or the answer
+ * is too uniform to tell (one value throughout, or few elements).
  */
 const struct kl_member *kl_replay_of(const struct kl_job *job, const struct kl_member *own,
 				     const struct kl_member *const *met, size_t nmet,

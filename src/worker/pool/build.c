@@ -10,8 +10,9 @@
 #include "base/tasks.h"
 #include "worker/pool/member_bytes.h"
 
-#define SHARES ((size_t)8)            /* most threads at one point */
-#define SHARE_BYTES ((size_t)1 << 30) /* most bytes that these threads make at the same time */
+#define SHARES ((size_t)8) /* maximum number of threads at one point */
+/* maximum number of bytes that these threads make at the same time */
+#define SHARE_BYTES ((size_t)1 << 30)
 
 /*
  * Derive the key of a member. Each member has a key of its own, so that nobody can compute one

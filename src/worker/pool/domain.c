@@ -6,8 +6,9 @@
 
 #include "base/error.h"
 
-#define TRIES 400                     /* most points to draw before kl_domain_draw() gives up */
-#define PRIME_LOOKS 64                /* most successive numbers to test for a prime */
+/* maximum number of points to draw before kl_domain_draw() gives up */
+#define TRIES 400
+#define PRIME_LOOKS 64                /* maximum number of successive numbers to test for a prime */
 #define PRIME_MOST ((int64_t)1 << 24) /* testing larger numbers would take too long */
 
 bool kl_domain_has(struct kl_expr *const *condition, size_t ncondition, const int64_t *dim)

@@ -27,14 +27,14 @@ struct kl_domain_draw {
 	const int64_t (*known)[KL_MAX_DIMS];
 	size_t nknown;
 	/*
-	 * smallest and largest value of each dim, in addition to the conditions; `least` 0: no
-	 * such limit
+	 * smallest and largest value of each dim, in addition to the conditions; `least` 0: no such
+	 * limit
 	 */
 	int64_t least[KL_MAX_DIMS], most[KL_MAX_DIMS];
 	double volume; /* largest product of all dims, where 0 counts as 1 */
 	/**
-	 * Return true if a point that meets all conditions may be drawn; NULL: every such point
-	 * may.
+	 * Return true if a point that meets all conditions may be drawn. If NULL, every such point
+	 * may be drawn..
 	 */
 	bool (*fits)(const void *ctx, const int64_t *dim);
 	const void *ctx;

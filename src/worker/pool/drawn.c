@@ -22,7 +22,7 @@
 #define LEAST_BYTES ((int64_t)1 << 20)
 #define MOST_BYTES ((int64_t)64 << 20) /* of all tensors together */
 #define LEAST_EXTENT 64
-#define LOOKS 32 /* most points to draw in search of a large one */
+#define LOOKS 32 /* maximum number of points to draw in search of a large one */
 
 /* -- limits --------------------------------------------------------------------- */
 
@@ -82,7 +82,7 @@ struct drawing {
 	const struct kl_job *job;
 	struct kl_domain_draw draw;
 	int64_t (*known)[KL_MAX_DIMS]; /* dims of the listed points; owned */
-	int64_t bytes;                 /* most bytes of all tensors together */
+	int64_t bytes;                 /* maximum number of bytes of all tensors together */
 	double larger;                 /* largest volume of the larger point of a pair */
 	struct kl_rng rng;
 	int64_t found[KL_DRAWN_POINTS][KL_MAX_DIMS];

@@ -9,7 +9,8 @@
 #include "base/rng.h"
 #include "job/tensor.h"
 
-#define BLOCK ((size_t)65536) /* most elements drawn from one stream, except for longer rows */
+/* maximum number of elements drawn from one stream, except for longer rows */
+#define BLOCK ((size_t)65536)
 #define SCALE_UP 0x1p6
 #define SCALE_DOWN 0x1p-10
 

@@ -8,8 +8,9 @@
 #include "worker/pool/fill.h"
 
 #define SORT_ELEMENTS ((int64_t)4 << 20) /* larger tensors are not rearranged */
-#define TRIES 5                          /* most attempts at a member of a band that scales */
-#define LEAST_ROW 4                      /* shorter rows are not rearranged */
+/* maximum number of attempts at a member of a band that scales */
+#define TRIES 5
+#define LEAST_ROW 4 /* shorter rows are not rearranged */
 
 static const char *const names[] = {
 	[KL_FURTHER_GRADED] = "graded",     [KL_FURTHER_WIDE] = "wide",

@@ -48,7 +48,7 @@ enum kl_further {
 	KL_FURTHER_INF,
 	KL_FURTHERS
 };
-/* Most bands of a point: one `graded` for each dim, and one of every other kind. */
+/* Maximum number of bands of a point: one `graded` for each dim, and one of every other kind. */
 #define KL_FURTHER_MAX (KL_FURTHERS - 1 + KL_MAX_DIMS)
 
 /** List the further bands that can be drawn at a point. Returns their number. */
@@ -73,7 +73,7 @@ int kl_further_fill(void *out, const struct kl_job *job, const struct kl_member 
  * `graded` band, *dim is its dim.
  */
 enum kl_further kl_further_find(const struct kl_job *job, const char *band, size_t *dim);
-/** Return true if the band can change this argument. `dim`: the dim of a `graded` band. */
+/** Return true if the band can change this argument. `dim` is the dim of a `graded` band. */
 bool kl_further_touches(const struct kl_job *job, const struct kl_point *pt,
 			enum kl_further further, size_t dim, size_t arg);
 /** Return 1 + the axis of argument `arg` whose extent is dim `dim`; 0 if there is no such axis. */

@@ -11,7 +11,8 @@
 #include "worker/pool/fill.h"
 
 #define SINGLE 4 /* attempts that change one part of each input; later ones change a share */
-#define LOOKS 32 /* most random parts to try until one has redrawn values that differ */
+/* maximum number of random parts to try until one has redrawn values that differ */
+#define LOOKS 32
 
 /* the share of the parts that each later attempt changes, in 1/64 */
 static const unsigned share[KL_TWIN_TRIES - SINGLE] = { 1, 8, 64 };

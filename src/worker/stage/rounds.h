@@ -23,8 +23,8 @@ struct kl_rounds_left {
 };
 
 /**
- * Call the candidate at a performance point. `alone`: the job has only performance points, so a
- * nondeterministic kernel must be found here. Returns 0 whatever the kernel did.
+ * Call the candidate at a performance point. `alone` is true if the job has only performance
+ * points, so that a nondeterministic kernel must be found here. Returns 0 whatever the kernel did.
  */
 int kl_rounds_perf(struct kl_rounds_left *left, struct kl_inquiry *inquiry,
 		   const struct kl_point *pt, bool alone);

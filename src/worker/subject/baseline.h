@@ -13,8 +13,8 @@
  * variables from kl_baseline_env() ensure this; they must be set before the libraries are loaded.
  *
  * A baseline tells the contract's arguments apart by their kind and order: the first input, the
- * second input, and so on. KL_ECANNOT: the arguments are not those that the baseline takes, or the
- * library is not installed; the message says which.
+ * second input, and so on. A baseline returns KL_ECANNOT if the arguments are not those that it
+ * takes, or the library is not installed; the message says which.
  *
  *	openblas.sgemm	three dims M N K, f32 in A [M,K], B [K,N], f32 out C [M,N]
  *	onednn.conv2d	five dims N H W C F, f32 in x [N,H,W,C], w [F,3,3,C],

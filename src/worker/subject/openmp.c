@@ -139,7 +139,7 @@ static void end_copy(void *copy)
 /* -- tasks -------------------------------------------------------------------------- */
 
 #define TASK_SMALL ((size_t)4096)
-#define TASK_LARGE ((size_t)1 << 20) /* most bytes of data that a task can copy */
+#define TASK_LARGE ((size_t)1 << 20) /* maximum number of bytes of data that a task can copy */
 
 struct task {
 	void (*fn)(void *), (*copy)(void *, void *);

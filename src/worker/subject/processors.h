@@ -11,7 +11,7 @@
  * whether it is timed or not.
  */
 struct kl_processors {
-	int theirs; /* processor of kernels; -1: unknown, do not pin them */
+	int theirs; /* processor of kernels; -1 if unknown, so that they are not pinned */
 	/* processor of this process while it times kernels; -1 if there is only one */
 	int ours;
 	bool one_core; /* both processors belong to one core, so times are rough */

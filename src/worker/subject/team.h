@@ -26,7 +26,7 @@
  *
  * The loop exists for x86-64 only. On other processors kl_team_start() fails.
  */
-#define KL_TEAM_SHARES 8 /* most constructs that a team can be in at a time */
+#define KL_TEAM_SHARES 8 /* maximum number of constructs that a team can be in at a time */
 
 /* A construct whose work is shared (openmp_share.c), such as a loop and its iterations. */
 struct kl_share {

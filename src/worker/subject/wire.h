@@ -44,7 +44,7 @@ enum kl_wire_fd {
  * several times: these views are the same memory at different addresses, and each call uses one.
  */
 enum kl_wire_point { KL_WIRE_MAIN, KL_WIRE_OTHER, KL_WIRE_POINTS };
-#define KL_WIRE_VIEWS 4 /* most views of a tensor at one point */
+#define KL_WIRE_VIEWS 4 /* maximum number of views of a tensor at one point */
 
 /* The action of a call, in the low bits of its nonce. */
 enum kl_wire_do {

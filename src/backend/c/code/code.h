@@ -126,8 +126,8 @@ size_t kl_code_func_at(const struct kl_code *code, size_t obj, size_t sec, uint6
 size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr);
 
 /**
- * Find what relocation `rel` of object `obj` refers to. `end`: offset of the end of the instruction
- * that the relocation patches; 0 if it patches data.
+ * Find what relocation `rel` of object `obj` refers to. `end` is the offset of the end of the
+ * instruction that the relocation patches, or 0 if it patches data.
  */
 void kl_code_ref(struct kl_ref *out, const struct kl_code *code, size_t obj, size_t rel,
 		 uint64_t end);

@@ -100,8 +100,8 @@ static unsigned count_chains(struct body *body)
 }
 
 /*
- * Return the first instruction of the loop of a single block that the jump `i` closes; `i`: it
- * closes no such loop.
+ * Return the first instruction of the loop that the jump `i` closes, if the loop is a single block;
+ * otherwise return `i`.
  */
 static size_t loop_start(const struct kl_code *code, size_t func, size_t i)
 {

@@ -7,7 +7,7 @@
 #include "backend/c/code/isa.h"
 #include "base/error.h"
 
-/* Refuse an instruction set. `level`: the lowest level that has it, or KL_ISA_NO_LEVEL. */
+/* Refuse an instruction set. `level` is the lowest level that has it, or KL_ISA_NO_LEVEL. */
 static int refuse_set(const char *func, const char *set, const char *what, int level,
 		      const char *march)
 {
@@ -40,7 +40,7 @@ static int check_vector_math(const struct kl_ref *ref, int level, const char *ma
 	return 0;
 }
 
-/* Check one function. `all`: also check instructions that the entry does not execute. */
+/* Check one function. If `all` is true, also check instructions that the entry does not execute. */
 static int check_func(const struct kl_code *code, size_t func, int level, const char *march,
 		      bool all)
 {

@@ -37,8 +37,8 @@ static const char *group_01(unsigned char modrm)
 
 /*
  * Return the mnemonic of the instruction 0f ae `modrm`; NULL if it is not among the instructions
- * that this file searches for. `prefix`: the last prefix before the opcode that is not REX; 0 if
- * there is none.
+ * that this file searches for. `prefix` is the last prefix before the opcode that is not REX, or 0
+ * if there is none.
  */
 static const char *group_ae(unsigned char modrm, unsigned char prefix)
 {

@@ -32,9 +32,9 @@ struct kl_isa_stack {
 };
 
 /**
- * Decode the instruction at `bytes`. `framed`: rbp holds an address of the stack. Calls and returns
- * are KL_ISA_STACK_NONE, because the caller handles them. Return false if no instruction starts
- * there.
+ * Decode the instruction at `bytes`. `framed` is true if rbp holds an address of the stack. Calls
+ * and returns are KL_ISA_STACK_NONE, because the caller handles them. Return false if no
+ * instruction starts there.
  */
 bool kl_isa_stack(struct kl_isa_stack *out, const unsigned char *bytes, size_t n, bool framed);
 

@@ -97,15 +97,17 @@ struct kl_linker {
 int kl_link_failed(const struct kl_linker *linker, size_t obj, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* --- functions of link.c */
+/*
+ * --- functions of link.c
+ */
 /**
  * Mark a section as live. KL_ENO, KL_ECANNOT (see kl_link_failed): an image cannot have such a
  * section.
  */
 int kl_link_mark(struct kl_linker *linker, size_t obj, size_t sec);
 /**
- * Add an object. No section of it is live yet. `mine`: the same object if the linker must free it;
- * NULL if the object is borrowed. `own`: the object belongs to the kernel.
+ * Add an object. No section of it is live yet. `mine` is the same object if the linker must free
+ * it, or NULL if the object is borrowed. `own` is true if the object belongs to the kernel.
  */
 void kl_link_add(struct kl_linker *linker, const struct kl_object *object, struct kl_object *mine,
 		 bool own);

@@ -253,7 +253,7 @@ static unsigned char *byte_at(const struct kl_linker *linker, int segment, uint6
 	return linker->segment[segment] + (offset - kl_image_offset(&linker->image, segment));
 }
 
-/* Copy a section into its segment. `sizes`: the size of each segment in bytes. */
+/* Copy a section into its segment. `sizes` has the size of each segment in bytes. */
 static void copy_section(struct kl_linker *linker, size_t obj, size_t sec, const uint64_t *sizes)
 {
 	const struct kl_osec *section = &linker->object[obj].object->sec[sec];

@@ -216,7 +216,10 @@ static void draw_order(struct kl_gpu_time *timing, uint32_t order[KL_GPU_TIME_CA
 	kl_rng_shuffle(&timing->order, order, n, sizeof(*order));
 }
 
-/* Make one visit; repeat it while the host is late for all calls. KL_ECANNOT: too many repeats. */
+/*
+ * Make one visit; repeat it while the host is late for all calls. Return KL_ECANNOT after too many
+ * repeats.
+ */
 static int visit_in_time(struct kl_gpu_time *timing, int who, bool batch, size_t calls, double *ns)
 {
 	uint32_t order[KL_GPU_TIME_CALLS];
