@@ -52,7 +52,7 @@ void kl_belief_free(struct kl_belief *belief);
 KL_DEFINE_CLEANUP(struct kl_belief *, kl_belief_free)
 struct kl_signers *kl_belief_signers(const struct kl_belief *belief);
 
-/** Decide who made each event[i], and set out[i]. The caller releases each out[i]. */
+/** Find the maker of each event[i], and set out[i]. The caller releases each out[i]. */
 int kl_belief_events(struct kl_word *out, struct kl_belief *belief, struct kl_event *const *event,
 		     size_t n);
 #endif

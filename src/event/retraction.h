@@ -23,10 +23,10 @@ struct kl_retraction_opts {
 
 struct kl_retraction {
 	struct kl_event *event; /* the retracted event */
-	struct kl_word word;    /* who made the event */
+	struct kl_word word;    /* maker of the event */
 	/* NULL: only the cache had the event, or it was retracted before */
 	struct kl_event *retraction;
-	struct kl_word own; /* who made the retraction; `own.sig` tells who signed it */
+	struct kl_word own; /* maker of the retraction; `own.sig` has its signer */
 	/* numbers of notes and campaigns changed, and of cache entries removed */
 	size_t notes, campaigns, cached;
 	char *unsigned_; /* why the retraction is unsigned; NULL if it is signed */

@@ -28,7 +28,7 @@
 /** Maximum number of bytes of a file: its events and its index line. */
 #define KL_SEGMENT_MAX_FILE (KL_SEGMENT_MAX_BYTES + ((size_t)2 << 20))
 
-/** A line of a segment, and what it is sorted by. */
+/** A line of a segment, and its sort key. */
 struct kl_segment_line {
 	const char *text; /* borrowed; without a newline */
 	size_t len;
@@ -65,7 +65,7 @@ void kl_segment_path(char out[KL_SEGMENT_PATH], const struct kl_buf *file, const
 
 /** An open file; borrows its text. */
 struct kl_segment {
-	const char *lines; /* what follows the index line */
+	const char *lines; /* the bytes after the index line */
 	size_t len, n;     /* its length, and the number of events */
 	struct kl_segment_place {
 		char prefix[17]; /* the first 16 digits of a surface */

@@ -112,7 +112,7 @@ int kl_segment_writer_add(struct kl_segment_writer *writer, struct kl_event *eve
 	return kl_segment_writer_flush(writer);
 }
 
-/* Count the lines of the log, unless it has just what our last flush left. */
+/* Count the lines of the log, unless it is as our last flush left it. */
 static int count_lines(struct kl_segment_writer *writer, const struct kl_segment_log *log)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;

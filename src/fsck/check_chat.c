@@ -73,7 +73,7 @@ static void check_settlement(struct checker *checker, const char *ref, const cha
 		report_finding(checker, true, ref, "reservation %.12s is settled twice", entry->id);
 	else if (claim->reserved != entry->released || claim->budget != entry->budget)
 		report_finding(checker, true, ref,
-			       "settlement of reservation %.12s differs from what was reserved",
+			       "settlement of reservation %.12s differs from the reservation",
 			       entry->id);
 	if (claim) {
 		claim->is_settled = true;
@@ -93,7 +93,7 @@ static void check_correction(struct checker *checker, const char *ref, const cha
 			       "correction of reservation %.12s, which is not settled", entry->id);
 	else if (claim->now != entry->before || claim->budget != entry->budget)
 		report_finding(checker, true, ref,
-			       "correction of reservation %.12s does not match what was settled",
+			       "correction of reservation %.12s does not match its settlement",
 			       entry->id);
 	if (claim)
 		claim->now = entry->nano;

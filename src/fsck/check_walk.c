@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_walk - checks the chains of walks and rejected steps, and what each commit changes */
+/* check_walk - checks the chains of walks and rejected steps, and the changes of each commit */
 #include <string.h>
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admit_arms - what each arm of a trial shows to the model, and the order of the arms */
+/* admit_arms - the text that each arm of a trial shows to the model, and the order of the arms */
 #include <stdlib.h>
 #include <string.h>
 

@@ -49,7 +49,9 @@ int kl_admit_states(struct kl_admit *work);
 int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *work,
 		   const struct kl_admit_state *state);
 
-/* --- arms ------------------------------------------------------------------------------------- */
+/*
+ * --- arms -------------------------------------------------------------------------------------
+ */
 
 /*
  * What a model gets in an arm: the whole card, its intent alone, the card without conditions and
@@ -68,7 +70,9 @@ int kl_admit_arms_wrong(struct kl_admit *work);
 /** List the arms of the trial in the order in which the seed puts them; return their number. */
 size_t kl_admit_arms_order(enum kl_admit_arm out[KL_ADMIT_ARMS], const struct kl_admit *work);
 
-/* --- one attempt: a card applied to a state --------------------------------------------------- */
+/*
+ * --- one attempt: a card applied to a state ---------------------------------------------------
+ */
 
 struct kl_attempt_of {
 	const struct kl_card *card;
@@ -77,8 +81,8 @@ struct kl_attempt_of {
 	/* surface that the edit must be faster than; NULL if speed is not required */
 	const struct kl_surface *against;
 	/*
-	 * state whose own next step has the known gain; NULL if the edit's gain is not
-	 * compared with it
+	 * state whose own next step has the known gain; NULL if the edit's gain is not compared
+	 * with it
 	 */
 	const struct kl_admit_state *known;
 	const char *phase; /* phase of the conversation */
@@ -87,7 +91,7 @@ struct kl_attempt_of {
 	int number;                  /* step number to write in the edit's commit */
 };
 
-/** Write what the arm shows, and return the name of its system prompt. */
+/** Write the text that the arm shows, and return the name of its system prompt. */
 const char *kl_admit_arm_write(struct kl_buf *out, const struct kl_attempt_of *of);
 
 struct kl_attempt {
@@ -124,11 +128,13 @@ void kl_attempt_release(struct kl_attempt *attempt);
 int kl_admit_judge(struct kl_attempt *attempt, struct kl_admit *work,
 		   const struct kl_attempt_of *of);
 
-/* --- a trial that has begun ------------------------------------------------------------------- */
+/*
+ * --- a trial that has begun -------------------------------------------------------------------
+ */
 
 /**
- * Lock the card for this process, and read what an earlier process has done of the same trial: set
- * work->seed to its seed. Return KL_EBUSY if another process is trying the card.
+ * Lock the card for this process. If an earlier process has begun the same trial, set work->seed to
+ * the seed of that trial. Return KL_EBUSY if another process is trying the card.
  */
 int kl_admit_progress_open(struct kl_admit *work);
 void kl_admit_progress_release(struct kl_admit_progress *progress);

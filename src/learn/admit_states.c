@@ -10,7 +10,9 @@
 #include "learn/admit_parts.h"
 #include "retrieve/target.h"
 
-/* --- held-out states ---------------------------------------------------------------------- */
+/*
+ * --- held-out states ----------------------------------------------------------------------
+ */
 
 static void see_event(struct kl_strvec *seen, const struct kl_event *event)
 {
@@ -196,9 +198,9 @@ static int add_state(struct kl_admit *work, const struct kl_transition *transiti
 }
 
 /*
- * Return what a pass on the state can do: 0 nothing, 1 make the card provisional, 2 or 3 admit the
- * card. A state in another language has 2, a state in the card's own language 3, because the card's
- * conditions may not apply to other languages.
+ * Return the effect that a pass on the state can have: 0 for none, 1 for making the card
+ * provisional, 2 or 3 for admitting the card. A state in another language gets 2, a state in the
+ * card's own language 3, because the card's conditions may not apply to other languages.
  */
 static int worth_of(const struct kl_admit_state *state)
 {
@@ -260,11 +262,13 @@ int kl_admit_states(struct kl_admit *work)
 	return err;
 }
 
-/* --- states whose facts forbid a trial -------------------------------------------------------- */
+/*
+ * --- states whose facts forbid a trial --------------------------------------------------------
+ */
 
 /*
- * Return true if the state is known to lack what the card requires. Whether it has a trait is known
- * only if its history says so.
+ * Return true if the state is known to lack a requirement of the card. A trait of the state is
+ * known only if the state's history claims it.
  */
 static bool is_missing(const struct kl_target *target, const char *required)
 {
@@ -272,8 +276,8 @@ static bool is_missing(const struct kl_target *target, const char *required)
 }
 
 /*
- * Return what the card provides and no kernel of the language can have; NULL for nothing. A trait
- * can be in a kernel of any language.
+ * Return a feature that the card provides and no kernel of the language can have; NULL if there is
+ * none. A trait can be in a kernel of any language.
  */
 static const char *never_has(const struct kl_backend *backend, const struct kl_card *card)
 {

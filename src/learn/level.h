@@ -7,7 +7,7 @@
 #include "learn/transition.h"
 
 /*
- * level - tells how far a state is from what a card was learned from, by the code of both.
+ * level - tells how far a state is from the evidence of a card, by comparing their code.
  *
  *	same-code	nearly the lines of a state in the evidence (likeness.h)
  *	other-language	no evidence has the language
@@ -18,8 +18,9 @@
  *	other-lineage	another lineage
  *
  * The first that holds is the level. If no state of the evidence is in this repository, its diffs
- * are compared with the state, and a state of the same operator is at other-state, since nobody can
- * tell whether its lineage is another one. So is a kernel of the same operator without a lineage.
+ * are compared with the state, and a state of the same operator is at other-state, since it is not
+ * known whether its lineage is another one. A kernel of the same operator without a lineage is at
+ * other-state, too.
  */
 struct kl_level_evidence {
 	struct kl_repo *repo;                     /* borrowed */

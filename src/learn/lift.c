@@ -73,7 +73,9 @@ void kl_lift_delta(struct kl_strvec *out, const struct kl_transition *transition
 	kl_strvec_uniq(out);
 }
 
-/* --- grouping transitions --------------------------------------------------------------------- */
+/*
+ * --- grouping transitions ---------------------------------------------------------------------
+ */
 
 struct groups {
 	struct kl_lift_group *v;
@@ -91,7 +93,7 @@ static void free_own(struct kl_mechanism *own)
 	free(own);
 }
 
-/* Make what stands for the mechanism of a step that has no entry in the list of mechanisms. */
+/* Make a substitute mechanism for a step that has no entry in the list of mechanisms. */
 static struct kl_mechanism *make_own(const struct kl_transition *transition)
 {
 	const struct kl_step *step = &transition->step;

@@ -151,7 +151,9 @@ static void add_transform(struct kl_card *card, const struct kl_lift_group *grou
 	};
 }
 
-/* --- facts that a step requires or conflicts with --------------------------------------------- */
+/*
+ * --- facts that a step requires or conflicts with ---------------------------------------------
+ */
 
 static void add_traits(struct kl_strvec *out, const struct kl_step *step)
 {
@@ -237,8 +239,9 @@ static void add_steps(struct kl_strvec *out, const struct kl_lifter *lifter,
 }
 
 /*
- * Add what transplants show: the facts of the steps without which this step fails, and of those
- * with which it fails. Unlike what merely came before, this does not need several lineages.
+ * Add the facts that transplants show: the facts of the steps without which this step fails, and of
+ * those with which it fails. Unlike a fact that merely came before, such a fact does not need
+ * several lineages.
  */
 static void add_shown(struct kl_card *card, const struct kl_lifter *lifter,
 		      const struct kl_transition *transition)

@@ -16,7 +16,7 @@ struct kl_lift_group {
 	const struct kl_mechanism *m; /* of an unlisted group: `own` */
 	const char *action;
 	/*
-	 * the steps have no entry in the list of mechanisms; `own` has what stands for one: the
+	 * the steps have no entry in the list of mechanisms; `own` is then the substitute: the
 	 * author's name or the action, and the facts that the first step gained
 	 */
 	bool unlisted;
@@ -76,7 +76,9 @@ void kl_lift_common(struct kl_strvec *out, const struct kl_lift_group *group, co
 /** Remove the entries of `list` that are not in `other`. */
 void kl_lift_keep(struct kl_strvec *list, const struct kl_strvec *other);
 
-/* --- conditions for being right (lift_sound.c) ------------------------------------------------ */
+/*
+ * --- conditions for being right (lift_sound.c) ------------------------------------------------
+ */
 
 /** Append a condition to the card's `sound` list; takes ownership of its strings. */
 void kl_lift_add_sound(struct kl_card *card, struct kl_card_pre pre);
@@ -90,16 +92,16 @@ void kl_lift_need_platform(struct kl_card *card, const struct kl_lifter *lifter,
 void kl_lift_need_plan(struct kl_card *card, const struct kl_lifter *lifter,
 		       const struct kl_lift_group *group, const char *language);
 /**
- * Add a condition that is not tested: what the contracts of the transition's operator and language
- * promise. Add none if the card already has steps of both. Call it before the transition's rows are
- * added.
+ * Add a condition that is not tested: the domain that the contracts of the transition's operator
+ * and language promise. Add none if the card already has a step with this operator and language.
+ * Call it before the transition's rows are added.
  */
 void kl_lift_untested(struct kl_card *card, const struct kl_lift_group *group,
 		      const struct kl_transition *transition);
 /** Release the conditions that earlier versions of lift made of contracts' domains. */
 void kl_lift_release_domains(struct kl_card *card);
 
-/** Append lines about what the step changes in its sources and its launch plan (lift_also.c). */
+/** Append lines about the step's changes to its sources and its launch plan (lift_also.c). */
 void kl_lift_also(struct kl_strvec *out, const struct kl_transition *transition);
 
 /* --- the anchor of a card (lift_anchor.c) ----------------------------------------------------- */

@@ -11,10 +11,10 @@
 #include "retrieve/constants.h"
 
 /*
- * A contract's domain says where somebody promised the finished kernel to be right, not what a step
- * of it needs. It becomes a condition that is not tested, by which nothing is excluded, until a
- * kernel was judged where it is false (witness.h, probe). What the launch plan requires since the
- * step is a condition, with the plan as its source.
+ * A contract's domain is where the author promises that the finished kernel is right; a step of the
+ * kernel may need less. The domain becomes a condition that is not tested and excludes nothing,
+ * until a kernel is judged where the condition is false (witness.h, probe). A requirement that the
+ * step adds to the launch plan is a condition, with the plan as its source.
  */
 #define PROMISED "that it was learned from promise it"
 
@@ -24,7 +24,9 @@ void kl_lift_add_sound(struct kl_card *card, struct kl_card_pre pre)
 	card->sound.v[card->sound.n++] = pre;
 }
 
-/* --- the platform ----------------------------------------------------------------------------- */
+/*
+ * --- the platform -----------------------------------------------------------------------------
+ */
 
 /*
  * List the facts that every transition of the group in `language` adds and that are platform
@@ -67,7 +69,9 @@ void kl_lift_need_platform(struct kl_card *card, const struct kl_lifter *lifter,
 				});
 }
 
-/* --- what a domain promises ------------------------------------------------------------------- */
+/*
+ * --- what a domain promises -------------------------------------------------------------------
+ */
 
 /*
  * Return true if the condition is a divisibility or an equality. Such a condition limits where the
@@ -153,7 +157,9 @@ void kl_lift_untested(struct kl_card *card, const struct kl_lift_group *group,
 		kl_lift_add_sound(card, pre);
 }
 
-/* --- domains that earlier versions wrote as conditions ---------------------------------------- */
+/*
+ * --- domains that earlier versions wrote as conditions ----------------------------------------
+ */
 
 /*
  * Return the only language of the operator in the card's measured steps; NULL if there are several,
@@ -190,7 +196,7 @@ static char *guarded_op(const char *test)
 }
 
 /*
- * Turn a condition that an earlier version made of a domain into what is written now: for one
+ * Convert a condition that an earlier version made from a domain to its present form: for one
  * language only, and not tested unless it is witnessed.
  */
 static void release_domain(struct kl_card *card, struct kl_card_pre *pre)
@@ -241,7 +247,9 @@ void kl_lift_release_domains(struct kl_card *card)
 	}
 }
 
-/* --- what a launch plan requires -------------------------------------------------------------- */
+/*
+ * --- what a launch plan requires --------------------------------------------------------------
+ */
 
 /* List the conditions of `require` of a surface's launch plan. */
 static void plan_requires(struct kl_strvec *out, const struct kl_surface *surface)
@@ -306,9 +314,9 @@ static int role_of(const struct kl_lifter *lifter, const struct kl_contract *con
 }
 
 /*
- * Append what the name stands for outside of this kernel: the extent of a role for a dim, its value
- * for a constant, and for other names of a plan the name. Return false for a dim without a role of
- * its own, which means nothing under another operator.
+ * Append the meaning of the name outside of this kernel: for a dim the extent of a role, for a
+ * constant its value, and for other names of a plan the name itself. Return false for a dim without
+ * a role of its own, because it has no meaning under another operator.
  */
 static bool add_meaning(struct kl_buf *out, const struct kl_lifter *lifter,
 			const struct kl_contract *contract, const struct kl_card_dims *constants,

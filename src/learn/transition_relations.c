@@ -21,10 +21,7 @@ static struct kl_transition *find_transition(const struct kl_transitions *transi
 	return NULL;
 }
 
-/*
- * Return true if the relation is one of mechanisms, not of code: the kernel compiles, and does not
- * do what it should.
- */
+/* Return true if the relation is one of mechanisms, not of code: the kernel compiles, but fails. */
 static bool is_of_mechanisms(const struct kl_relation *relation)
 {
 	return !relation->by_merge && strcmp(relation->class_, "compile") != 0;

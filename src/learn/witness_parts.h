@@ -10,7 +10,9 @@
 /* witness_parts - structures and functions shared by the witness files. Inside src/learn only. */
 #define KL_WITNESS_POINTS 4
 
-/* --- points where a clause is false (witness_widen.c) ----------------------------------------- */
+/*
+ * --- points where a clause is false (witness_widen.c) -----------------------------------------
+ */
 
 /** The two states of a step under a contract with new points, at which the clause is false. */
 struct kl_widening {
@@ -43,7 +45,9 @@ int kl_widening_which(const struct kl_widening *widening, const char *id);
 /** Describe a point: "rows = 1, cols = 5". The caller frees it. */
 char *kl_witness_point_words(const struct kl_contract *contract, const struct kl_dims *dims);
 
-/* --- one condition of one card ---------------------------------------------------------------- */
+/*
+ * --- one condition of one card ----------------------------------------------------------------
+ */
 
 /* A gate session. `platform` is "" for the machine's own platform. */
 struct kl_witness_session {
@@ -81,7 +85,9 @@ int kl_witness_at_hand(struct kl_witness_search *search);
  */
 size_t kl_witness_false_one(struct kl_witness_search *search, struct kl_target *target);
 
-/* --- the gate and its verdicts (witness_judge.c) ---------------------------------------------- */
+/*
+ * --- the gate and its verdicts (witness_judge.c) ----------------------------------------------
+ */
 
 /**
  * Get the gate session for a platform ("" for the machine's own), and open it if it is not open
@@ -126,11 +132,13 @@ const git_oid *kl_witness_commit(const struct kl_transition *transition);
  */
 bool kl_witness_is_there(const struct kl_card *card, const struct kl_strvec *features);
 
-/* --- recording the outcome (witness_record.c) ----------------------------------------------- */
+/*
+ * --- recording the outcome (witness_record.c) -----------------------------------------------
+ */
 
 /**
  * Write the judged surface as a commit on `parent`; the commit is kept when the card is put into
- * the library. `what` says in the commit's message where the condition is false.
+ * the library. `what` is the part of the commit's message that tells where the condition is false.
  */
 int kl_witness_keep(struct kl_witness_search *search, const struct kl_transition *transition,
 		    const git_oid *parent, const struct kl_surface *surface,

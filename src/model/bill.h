@@ -6,7 +6,7 @@
 #include "model/provider/message.h"
 
 /*
- * bill - reads what a provider charged from its export, and sums it per day and model. The columns
+ * bill - reads the charges from a provider's export, and sums them per day and model. The columns
  * or members of the file show which form it has; docs/formats.md, "Bills", lists the forms. The
  * file is untrusted.
  *

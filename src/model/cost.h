@@ -5,7 +5,7 @@
 #include "model/price.h"
 
 /*
- * cost - computes the cost of an attempt from what the provider reports.
+ * cost - computes the cost of an attempt from the usage that the provider reports.
  *
  * Some providers, gateways and local servers report token counts that cannot be right. A count is
  * believed only if it is possible for the request (model/provider/usage.h). If the model sees only

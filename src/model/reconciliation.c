@@ -23,7 +23,9 @@ void kl_reconciliation_release(struct kl_reconciliation *reconciliation)
 	*reconciliation = (struct kl_reconciliation){ 0 };
 }
 
-/* --- equality ------------------------------------------------------------------------ */
+/*
+ * --- equality ------------------------------------------------------------------------
+ */
 
 bool kl_reconciled_is_equal(const struct kl_reconciled *line)
 {
@@ -46,7 +48,9 @@ bool kl_reconciliation_is_equal(const struct kl_reconciliation *reconciliation)
 	return !reconciliation->unequal && kl_reconciled_is_equal(&reconciliation->total);
 }
 
-/* --- requests of a ledger --------------------------------------------------------------- */
+/*
+ * --- requests of a ledger ---------------------------------------------------------------
+ */
 
 /* A request, as its latest entry in the ledger states it. */
 struct charge {
@@ -111,7 +115,9 @@ static int collect_charges(struct charges *charges, const struct kl_ledger *ledg
 	return 0;
 }
 
-/* --- adding to lines ------------------------------------------------------------------- */
+/*
+ * --- adding to lines -------------------------------------------------------------------
+ */
 
 struct comparison {
 	struct kl_reconciliation *to;
@@ -252,7 +258,7 @@ static int add_ledgers(struct comparison *comparison, struct kl_repo *repo, cons
 	int err = workload ? add_ledger(comparison, &sum, repo, workload) :
 			     add_accounts(comparison, &sum, repo, KL_LEDGER_REFS, "");
 
-	/* the provider's bill has what searches spent as well */
+	/* the provider's bill includes the spending of searches */
 	return err < 0 ? err : add_accounts(comparison, &sum, repo, KL_PURSE_REFS, below);
 }
 

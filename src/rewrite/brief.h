@@ -8,11 +8,11 @@
 /*
  * brief - composes the texts of a dialogue about a state: system texts and the text of each turn.
  *
- * The text of a turn depends only on what the walk had recorded when the turn was due, so a request
- * that is repeated after a crash has the same text. The provider `replay` finds a reply by the
- * turn's key, also in a recording from another repository. The key depends only on the state's
- * digest and on the actions, places and classes of earlier steps: it has no times, random indices,
- * compiler messages or facts.
+ * The text of a turn depends only on the walk's record at the time of the turn, so a request that
+ * is repeated after a crash has the same text. The provider `replay` finds a reply by the turn's
+ * key, also in a recording from another repository. The key depends only on the state's digest and
+ * on the actions, places and classes of earlier steps: it has no times, random indices, compiler
+ * messages or facts.
  *
  * The first line of a turn identifies it; kl_brief_head_read() reads it from a stored turn.
  */

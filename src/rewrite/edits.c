@@ -11,7 +11,9 @@
 
 #define MAX_SOURCE ((size_t)4 << 20)
 
-/* --- editable files --------------------------------------------------------- */
+/*
+ * --- editable files ---------------------------------------------------------
+ */
 
 static bool is_oracle(const struct kl_surface *surface, const char *path)
 {
@@ -70,7 +72,9 @@ int kl_edits_path(const struct kl_file **out, const struct kl_surface *surface, 
 		list);
 }
 
-/* --- one edit ---------------------------------------------------------------- */
+/*
+ * --- one edit ----------------------------------------------------------------
+ */
 
 struct target {
 	const struct kl_file *was;
@@ -212,9 +216,9 @@ static int put_function(struct target *target, const struct kl_envelope_edit *ed
 }
 
 /*
- * Count the occurrences of `what` as whole lines: 0, 1, or 2 for more than one. Both texts get a
- * newline in front, so that `what` matches only at the start of a line. If the file's last line has
- * no newline, it gets one.
+ * Count the occurrences of `what` as whole lines, but at most 2. Both texts get a newline in front,
+ * so that `what` matches only at the start of a line. If the file's last line has no newline, it
+ * gets one.
  */
 static size_t find_lines(size_t *off, size_t *len, const struct kl_buf *in, const char *what)
 {

@@ -5,7 +5,7 @@
 #include "event/event.h"
 
 /*
- * feedback - describes to a model what the gate found in a refused candidate.
+ * feedback - describes the gate's findings on a refused candidate to a model.
  *
  * The description has the class, the message (such as a compiler's), the first wrong element with
  * its actual and expected value, facts that were lost and gained, and the time. A candidate can
@@ -21,13 +21,16 @@ struct kl_feedback {
 	int64_t ns;
 	const struct kl_event *goal; /* of a re-derivation: the event of K_i; else NULL */
 	bool forward;        /* the edit was meant to add an optimization, not to remove it */
-	const char *missing; /* what the edit failed to add; NULL if there is nothing */
+	const char *missing; /* the features that the edit failed to add; NULL if there are none */
 };
 
 /** Append the description as a fenced block. */
 void kl_feedback_write(struct kl_buf *out, const struct kl_feedback *feedback);
 
-/** Append a sentence or two on what the class means for a repair; nothing for an unknown class. */
+/**
+ * Append a sentence or two that explain how to repair a failure of this class. For an unknown
+ * class, append nothing.
+ */
 void kl_feedback_explain(struct kl_buf *out, const struct kl_feedback *feedback);
 /**
  * Return a class as it is written into the keys of requests: "wrong" for every class "wrong-*",

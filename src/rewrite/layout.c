@@ -36,7 +36,9 @@ int kl_layout_write(const char *dir, const struct kl_surface *surface)
 	return put_file(dir, &surface->contract_file);
 }
 
-/* --- collect -------------------------------------------------------------------- */
+/*
+ * --- collect --------------------------------------------------------------------
+ */
 
 static bool has_edits(const struct kl_buf *reply)
 {
@@ -51,7 +53,7 @@ static bool has_edits(const struct kl_buf *reply)
 	return false;
 }
 
-/* Return what is wrong with an edited file, or NULL. No part of `path` may be a symlink. */
+/* Return the defect of an edited file, or NULL. No part of `path` may be a symlink. */
 static const char *find_trouble(const char *dir, const char *path)
 {
 	KL_AUTO(kl_freep) char *whole = kl_fs_join(dir, path);

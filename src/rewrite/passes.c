@@ -12,8 +12,8 @@
 
 /*
  * A pass is a token pass, a semantic patch, or one that lowers constants of a launch plan;
- * passes.yaml, in the directory of the semantic patches, lists them. Its key `each` says what one
- * proposal of a pass changes: the whole surface or, once that was tried, one function ("all"); one
+ * passes.yaml, in the directory of the semantic patches, lists them. Its key `each` gives the scope
+ * of one proposal of a pass: the whole surface or, once that was tried, one function ("all"); one
  * site; or one tile size.
  */
 #define PASSES_FILE "passes.yaml"

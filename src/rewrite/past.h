@@ -25,8 +25,9 @@ struct kl_past_entry {
 	 * pointer.
 	 */
 	const char *state;
-	const char *whole; /* digest of all tokens of the state, also of what does not count */
-	size_t era;        /* index into kl_past.era */
+	/* digest of all tokens of the state, including those that do not count */
+	const char *whole;
+	size_t era; /* index into kl_past.era */
 };
 
 /*

@@ -23,7 +23,7 @@ struct kl_proposal {
 	/* digests of the candidate's tokens: of those that count, and of all (token_digest.h) */
 	char tokens[KL_DIGEST_HEX], all_tokens[KL_DIGEST_HEX];
 	char *rewriter; /* "history", "passes", ... */
-	char *source;   /* what it was made from: a commit, "pass@site", a file */
+	char *source;   /* its origin: a commit, "pass@site", a file */
 	char *action;   /* slug; "" if it is named later, by the facts that the step loses */
 	/* name in templates/mechanisms.yaml; "" if it is named later, by the lost facts */
 	char *mechanism;

@@ -47,7 +47,7 @@ int kl_rederive_next(struct kl_proposal **out, char **why, const struct kl_reder
 
 /**
  * An audit of claimed traits: a model reads `state` in a new conversation and is asked which of the
- * traits named in `claims` ({"tiled":"yes"}) it has. The model does not see what was claimed.
+ * traits named in `claims` ({"tiled":"yes"}) it has. The model does not see the claims.
  */
 struct kl_trait_reading {
 	struct kl_repo *repo;

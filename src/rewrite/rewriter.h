@@ -12,9 +12,9 @@
 /*
  * rewriter - the rewriters, which propose simplifications of a state: one table, one file each.
  *
- * Rewriters keep no state of their own: what they propose depends only on the current state, the
- * steps and rejections so far, and the proposals that were tried. So an interrupted walk continues
- * with the same proposals.
+ * Rewriters keep no state of their own: their proposals depend only on the current state, the steps
+ * and rejections so far, and the proposals that were tried. So an interrupted walk continues with
+ * the same proposals.
  *
  *	struct kl_rewrite rw = { .repo = r, .state = s, ... };
  *	kl_rewriters_check("history,passes", ...);

@@ -49,7 +49,7 @@ struct kl_sync {
 	bool notes_only;
 	/* change nothing: only list the remote's refs and report what a sync would do */
 	bool dry_run;
-	/* result: what was done with each ref, in the order in which it was done */
+	/* result for each ref, in the order in which the refs were handled */
 	struct kl_sync_item *v;
 	size_t n, alloc;
 	size_t rounds; /* result: number of rounds that were run */

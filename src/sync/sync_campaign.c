@@ -13,7 +13,7 @@ struct merging {
 	struct kl_repo *repo;
 	git_oid ours, theirs; /* commits; `ours` is zero if there is no such campaign here */
 	git_oid our_tree, their_tree;
-	struct kl_tree_entries added; /* what only theirs has */
+	struct kl_tree_entries added; /* the events that only theirs has */
 };
 
 static void merging_release(struct merging *merging)

@@ -38,13 +38,13 @@ struct kl_sync_round {
 	const char *cards;     /* name of the library's ref */
 	struct kl_sync_ref *v; /* the refs of the remote */
 	size_t n, alloc;
-	/* what this round did with each ref; keep_items() moves it to the result */
+	/* the result of this round for each ref; keep_items() moves it to the result of the sync */
 	struct kl_sync_item *item;
 	size_t nitem, item_alloc;
 	struct kl_map renamed; /* leaf at the remote -> leaf here; values owned */
 };
 
-/** Record what was done with a ref in this round. `fmt` and its arguments give the details. */
+/** Record the result for a ref in this round. `fmt` and its arguments give the details. */
 void kl_sync_report(struct kl_sync_round *round, enum kl_sync_how how, const char *ref,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 

@@ -39,7 +39,9 @@ bool kl_prune_has_undone(const struct kl_prune *prune, size_t step)
 	return false;
 }
 
-/* --- the order ------------------------------------------------------------------------------- */
+/*
+ * --- the order -------------------------------------------------------------------------------
+ */
 
 /* Return the gain of a step at K*, by which steps are sorted; unknown gains come last. */
 static int64_t gain_of(const struct kl_transplant *transplant, size_t step)
@@ -93,7 +95,9 @@ int kl_prune_plan(struct kl_prune *out, const struct kl_transplant *transplant,
 	return 0;
 }
 
-/* --- undoing --------------------------------------------------------------------------------- */
+/*
+ * --- undoing ---------------------------------------------------------------------------------
+ */
 
 static int undo_step(struct kl_surface **kernel, struct kl_repo *repo,
 		     const struct kl_transplant *transplant, size_t step)
@@ -167,7 +171,7 @@ static bool can_ask_again(const struct kl_transplant_opts *opts,
 }
 
 /*
- * Undo one more step in what is left of K*, and judge the result against K*. If the verdict is
+ * Undo one more step in the current kernel, and judge the result against K*. If the verdict is
  * known but too noisy to show whether the kernel is slower, measure again.
  */
 static int judge_trial(struct kl_judgement **out, struct kl_prune_trial *trial,
@@ -251,7 +255,7 @@ static bool was_tried(const struct kl_prune *prune, size_t step)
 	       (timed && trial->changes == prune->changes);
 }
 
-/* Try the steps until none of those that are left can be undone in what is left of K*. */
+/* Try the steps until none of the remaining steps can be undone in the current kernel. */
 static int try_steps(struct pruning *pruning)
 {
 	struct kl_prune *prune = pruning->prune;

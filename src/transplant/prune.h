@@ -7,13 +7,13 @@
 /*
  * prune - finds a simpler kernel that is not slower than the expert K*, by undoing steps.
  *
- * The steps are undone one by one in what is left of K*, the one with the least gain at K* first.
- * Each kernel is judged and timed against K* itself, so that small losses cannot add up unseen. A
- * step stays undone if the kernel passes and is not slower than K* by more than the margin
- * (kl_speed_is_within()). When a step was undone, the others are tried again, until none of them
- * can be undone. The kernel that is left is then measured once more, because the best of many noisy
- * comparisons is partly luck. If it is not confirmed, the step that was undone last is put back,
- * and so on.
+ * The search starts with K* and undoes the steps one by one, the step with the least gain at K*
+ * first. Each kernel is judged and timed against K* itself, so that small losses cannot add up
+ * unseen. A step stays undone if the kernel passes and is not slower than K* by more than the
+ * margin (kl_speed_is_within()). When a step was undone, the others are tried again, until none of
+ * them can be undone. The kernel that is left is then measured once more, because the best of many
+ * noisy comparisons is partly luck. If it is not confirmed, the step that was undone last is put
+ * back, and so on.
  *
  * The result is a lineage of its own: each state is that of the old lineage with the undone steps
  * undone. A state that does not merge, or that the gate refuses, is left out; its step then belongs
@@ -23,7 +23,7 @@ enum kl_prune_end {
 	KL_PRUNE_UNTRIED = 0,
 	KL_PRUNE_UNDONE,
 	KL_PRUNE_UNMERGED, /* the step does not merge */
-	KL_PRUNE_GONE,     /* what is left of K* does not have its change any more */
+	KL_PRUNE_GONE,     /* the current kernel no longer has the step's change */
 	KL_PRUNE_FAILS,    /* the kernel without it is wrong or refused */
 	KL_PRUNE_SLOWER,   /* the kernel without it is slower than the margin allows */
 	KL_PRUNE_NOISY,    /* noise hides whether it is slower */
@@ -47,7 +47,7 @@ struct kl_prune {
 	size_t *undone;               /* the undone steps, in the order in which they were undone */
 	size_t nundone;
 	size_t changes;            /* number of undone steps that changed the machine code */
-	struct kl_surface *kernel; /* what is left of K*; owned */
+	struct kl_surface *kernel; /* the current kernel: K* without the undone steps; owned */
 	struct kl_event *event;    /* the kernel against K*; owned, NULL if it is K* */
 	bool complete;             /* all steps were tried, and the kernel was confirmed */
 	size_t put_back; /* steps that were put back, since the kernel was not confirmed */
@@ -71,7 +71,7 @@ struct kl_prune_opts {
  */
 int kl_prune_run(struct kl_prune *out, struct kl_transplant *transplant, struct kl_repo *repo,
 		 const struct kl_prune_opts *opts);
-/** Fill in only `order` and `ref`, from what is known. Judges nothing. */
+/** Fill in only `order` and `ref`, from known verdicts. Judges nothing. */
 int kl_prune_plan(struct kl_prune *out, const struct kl_transplant *transplant,
 		  const struct kl_prune_opts *opts);
 void kl_prune_release(struct kl_prune *prune);

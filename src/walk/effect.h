@@ -5,7 +5,7 @@
 #include "event/event.h"
 
 /*
- * effect - what a step changes for the user of a kernel, as far as the gate has shown it.
+ * effect - the change that a step makes for the user of a kernel, as far as the gate has shown it.
  *
  *	speed	   the simpler state is fast or slow against the other one, at a case or in the mean
  *	generality the simpler state is right at the cases of the contract but fails at another point

@@ -7,7 +7,7 @@
 #include "text/json.h"
 
 /*
- * rejection - what the class of a rejected proposal means for the walk: whether it counts towards
+ * rejection - the meaning of a rejected proposal's class for the walk: whether it counts towards
  * the limit of rejections, and whether another proposal may lead to the same state.
  *
  *	class			counts towards the limit	the state may be proposed again
@@ -22,8 +22,8 @@
  *
  * An older state is one that `history` proposed. If it does not compile, or is right at the cases
  * only (effect.h), this says nothing about the states before it, because today's contract was not
- * written for it. So such a rejection does not end the walk. Proposals of a model also count towards
- * a second limit (kl_walk_limit), because each of them costs money.
+ * written for it. So such a rejection does not end the walk. Proposals of a model also count
+ * towards a second limit (kl_walk_limit), because each of them costs money.
  */
 
 /**

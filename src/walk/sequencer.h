@@ -158,8 +158,8 @@ int kl_sequencer_take(struct kl_sequencer *sequencer, const struct kl_envelope *
 /** Ask the rewriters for the next proposal; used by kl_sequencer_run() and kl_speculate(). */
 int kl_sequencer_ask(struct kl_sequencer *sequencer);
 /**
- * Skip what is pending: reject a pending proposal with class "skipped", give up re-deriving a step,
- * or stop waiting for an edit. Return KL_EUSAGE if nothing is pending.
+ * Skip the pending item: reject a pending proposal with class "skipped", give up re-deriving a
+ * step, or stop waiting for an edit. Return KL_EUSAGE if nothing is pending.
  */
 int kl_sequencer_skip(struct kl_sequencer *sequencer);
 /**

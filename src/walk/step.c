@@ -93,7 +93,7 @@ static void add_text(struct kl_buf *out, const char *text)
 		kl_buf_addch(out, '\n');
 }
 
-/* Write the subject from what the step is. */
+/* Write the subject of the step's commit from the kind, mechanism and locus of the step. */
 static void describe_step(struct kl_buf *out, const struct kl_step *step)
 {
 	const char *action = is_set(step->action) ? step->action : "step";
@@ -269,8 +269,9 @@ static char *claimed_traits(const json_t *record)
 }
 
 /*
- * Return what a step of `history` undoes: "<commit>", or "<restored commit>..<newest commit>" if
- * there are several. NULL: the record names no commits. The caller frees the text.
+ * Return the commits that a step of `history` undoes: "<commit>", or "<restored commit>..<newest
+ * commit>" if there are several. Return NULL if the record names no commits. The caller frees the
+ * text.
  */
 static char *undone_commits(const json_t *record)
 {

@@ -35,7 +35,7 @@ struct kl_step {
 	char *delta;  /* "clean", "compound", "contradicted" or "unknown" */
 	char *confidence; /* "0.80 (evidence)" of a name that sources and facts gave */
 	char *claimed;    /* only for contradicted steps: the mechanism that the author claimed */
-	char *contradiction; /* only for contradicted steps: what contradicts the claim */
+	char *contradiction; /* only for contradicted steps: the evidence against the claim */
 	char *derivation;    /* only for forward steps: "rederived", "inverse" or "unisolated" */
 	/* only for forward steps: classes of the failed attempts: "wrong-edge, slower" */
 	char *attempts;

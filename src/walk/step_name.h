@@ -16,7 +16,7 @@ struct kl_step_name {
 	enum kl_delta delta;
 	struct kl_buf why;           /* the foreign facts, or the primary facts that moved */
 	bool contradicted;           /* the facts or the sources contradict the author's claim */
-	struct kl_buf contradiction; /* what contradicts the claim */
+	struct kl_buf contradiction; /* the evidence against the claim */
 	bool found;                  /* nobody claimed the name: sources and facts gave it */
 	bool whole;                  /* the step is accepted as it is, even if it is compound */
 };

@@ -79,7 +79,7 @@ void kl_walk_init(struct kl_walk *walk, const struct kl_walk_init *init);
 int kl_walk_parse(struct kl_walk *walk, const char *text, size_t len);
 void kl_walk_release(struct kl_walk *walk);
 
-/** Return what the caller must do next. */
+/** Return the next action of the caller. */
 enum kl_walk_do kl_walk_next(const struct kl_walk *walk);
 
 /*
@@ -139,7 +139,7 @@ struct kl_walk_seen {
 	const char *surface;
 	const char *event;  /* id of the state's event; "" if the state was not judged */
 	const char *class_; /* class of a rejection or of a failed attempt */
-	const char *delta;  /* only for an accepted step: what kl_walk_delta() returns */
+	const char *delta;  /* only for an accepted step: the result of kl_walk_delta() */
 	int64_t ns;         /* time of one call; 0 if not measured */
 	json_t *facts;      /* NULL for a rejection */
 };
@@ -160,12 +160,15 @@ void kl_walk_rejected(struct kl_walk *walk, const struct kl_walk_seen *seen);
  */
 void kl_walk_skipped(struct kl_walk *walk, size_t equal, size_t unreadable);
 /**
- * Start to wait for the results in `what` (docs/formats.md, "operation"). Takes over the reference.
+ * Start to wait for the results that `what` describes (docs/formats.md, "operation"). Takes over
+ * the reference.
  */
 void kl_walk_await(struct kl_walk *walk, json_t *what);
 /** Stop waiting, since the results may have arrived. */
 void kl_walk_go_on(struct kl_walk *walk);
-/** Return what kl_walk_await() was given; NULL if the walk does not wait. Borrowed. */
+/**
+ * Return the description that kl_walk_await() was given; NULL if the walk does not wait. Borrowed.
+ */
 json_t *kl_walk_awaited(const struct kl_walk *walk);
 /** Count a timeout of the model like the rejection of a proposal. */
 void kl_walk_timed_out(struct kl_walk *walk);
@@ -192,10 +195,10 @@ struct kl_walk_ruling {
 	enum kl_verdict verdict;
 	const char *class_; /* class that the gate gives; "" if there is none */
 	/*
-	 * what the facts say, in this order: the machine code is that of K_i or of an earlier
-	 * state; more than the mechanism was removed; no mechanism explains the difference; facts
-	 * or sources contradict the claimed mechanism; a compound step is accepted without being
-	 * held
+	 * the findings from the facts, in this order: the machine code is that of K_i or of an
+	 * earlier state; more than the mechanism was removed; no mechanism explains the difference;
+	 * facts or sources contradict the claimed mechanism; a compound step is accepted without
+	 * being held
 	 */
 	bool same_code, compound, unknown, contradicted, whole;
 	bool no_effect; /* the step is to be folded, since it changes nothing (effect.h) */

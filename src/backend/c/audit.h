@@ -10,7 +10,7 @@
 
 /*
  * audit - checks what a kernel's object contains, before any of its code runs. The audit refuses
- * what published cheats use and no kernel needs.
+ * constructs that published cheats use and no kernel needs.
  */
 
 /* All objects of a kernel. */

@@ -24,7 +24,9 @@ struct session {
 	char *lookups;
 };
 
-/* --- finding the platform ------------------------------------------------------------------- */
+/*
+ * --- finding the platform -------------------------------------------------------------------
+ */
 
 static bool owns_platform(const char *platform)
 {
@@ -56,7 +58,9 @@ static int platform_of(struct kl_platform *out, void *state, const struct kl_sur
 	return 0;
 }
 
-/* --- opening a session and compiling its libraries ------------------------------------------ */
+/*
+ * --- opening a session and compiling its libraries ------------------------------------------
+ */
 
 static void close_session(void *state)
 {
@@ -202,7 +206,9 @@ static int prepare_session(void *state, const struct kl_surface *surface)
 	return err;
 }
 
-/* --- compiling kernels and oracles ---------------------------------------------------------- */
+/*
+ * --- compiling kernels and oracles ----------------------------------------------------------
+ */
 
 /*
  * Copy the library that records gcc's lookups into a jail's work directory, where gcc can load it.
@@ -246,7 +252,9 @@ static int add_recipe(struct kl_digest *key, const void *state)
 	return err ? err : kl_compile_digest_runtime(key);
 }
 
-/* --- describing jobs, and the row of the table ---------------------------------------------- */
+/*
+ * --- describing jobs, and the row of the table ----------------------------------------------
+ */
 
 static void describe_job(struct kl_job *job, const struct kl_backend_job *of)
 {
@@ -272,7 +280,7 @@ static const struct kl_oracle_words words = {
 		.bytes_per_ns = 768, .flops_per_ns = 384 \
 	}
 
-/* what the backends of C and C++ have in common: one compiler, one kind of image, one machine */
+/* shared by the backends of C and C++: one compiler, one kind of image, one machine */
 #define COMMON                                                                                     \
 	.object = "image", .surface = KL_SURFACE_C, .peak = CORE_PEAK, .describe = describe_job,   \
 	.has_feature = kl_code_has_feature, .platforms = "cpu/x86-64-v1 to cpu/x86-64-v4",         \

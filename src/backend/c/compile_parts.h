@@ -59,7 +59,7 @@ int kl_build_lay_out(const struct kl_build *build);
 int kl_build_sources(struct kl_build *build);
 /** Read the machine code of build->obj into build->code. */
 int kl_build_disassemble(struct kl_build *build);
-/** If `err` is KL_ENO, set the class "cheat" and put `what` before the message. Return `err`. */
+/** If `err` is KL_ENO, set the class "cheat" and prefix the message with `what`. Return `err`. */
 int kl_build_failed(struct kl_build *build, int err, const char *what);
 /** Return the names that the linker turns into traps; NULL if there is none. */
 const struct kl_strvec *kl_build_traps(const struct kl_build *build);

@@ -20,7 +20,7 @@
  * function another name. If a text is spelled so that its tokens are in doubt (spelling.h), or no
  * declaration has the entry's name, the whole texts must be equal. Thus more may count as reached
  * than the entry reaches by names, but never less. Code at an address that a kernel computes is not
- * found; the linker leaves out what the entry does not reach.
+ * found; the linker leaves out all code and data that the entry does not reach.
  */
 
 /**

@@ -4,7 +4,9 @@
 
 #include <stdbool.h>
 
-/* http_status - what an HTTP status says: whether to repeat a request, and whether it was free */
+/*
+ * http_status - the meaning of an HTTP status: whether to repeat a request, and whether it was free
+ */
 
 /**
  * Return true if another attempt can succeed after this HTTP status: 408, 409, 425, 429, or 500 and

@@ -31,7 +31,9 @@ static void add_evidence(struct kl_buf *out, const char *what, long before, long
 	kl_buf_addf(out, "%s%s %ld -> %ld", out->len ? "; " : "", what, before, after);
 }
 
-/* --- the source ------------------------------------------------------------------------------- */
+/*
+ * --- the source -------------------------------------------------------------------------------
+ */
 
 struct shapes {
 	struct kl_shape fast, plain;
@@ -147,7 +149,9 @@ static bool is_interchanged(struct kl_buf *evidence, const struct shapes *shapes
 	return false;
 }
 
-/* --- the facts -------------------------------------------------------------------------------- */
+/*
+ * --- the facts --------------------------------------------------------------------------------
+ */
 
 static bool matches_any(const struct kl_strvec *globs, const char *fact)
 {
@@ -213,8 +217,8 @@ static bool is_denied(const struct kl_mechanism *mechanism, const struct kl_nami
 }
 
 /*
- * Return what the facts add to the confidence, and append those that were gained to `evidence`.
- * Return -100 if they contradict the mechanism.
+ * Return the amount that the facts add to the confidence, and append the gained facts to
+ * `evidence`. Return -100 if they contradict the mechanism.
  */
 static int weigh_facts(struct kl_buf *evidence, const struct kl_mechanism *mechanism,
 		       const struct kl_naming_sides *sides)

@@ -8,12 +8,12 @@
 /*
  * naming - finds the mechanism of a step from both its sources and the facts of both machine codes.
  *
- * Each rule (naming_rules.c) says what a mechanism leaves in the source: words such as "restrict",
- * or constructs such as accumulators and loops over blocks (shape.h). If the faster source has more
- * of them, the rule gives a confidence. Gained facts that belong to the mechanism raise it; facts
- * that the mechanism does not explain lower it. A mechanism is never named if its facts contradict
- * it. A step whose best confidence is below KL_NAMING_LEAST gets no name. docs/formats.md, "Names",
- * has the numbers.
+ * Each rule (naming_rules.c) names the traces that a mechanism leaves in the source: words such as
+ * "restrict", or constructs such as accumulators and loops over blocks (shape.h). If the faster
+ * source has more of them, the rule gives a confidence. Gained facts that belong to the mechanism
+ * raise it; facts that the mechanism does not explain lower it. A mechanism is never named if its
+ * facts contradict it. A step whose best confidence is below KL_NAMING_LEAST gets no name.
+ * docs/formats.md, "Names", has the numbers.
  *
  * If only constants differ, the loop that a changed constant bounds decides: an outer loop over
  * memory gives cache-block, the trip count of an innermost loop of accumulators gives

@@ -10,7 +10,7 @@
 /**
  * Return true if the sources differ in numbers only. *name becomes the mechanism, a static string,
  * of the loop whose step or bound is a changed constant. It becomes NULL if there is no such loop,
- * or if several loops have different mechanisms. `evidence` says what changed.
+ * or if several loops have different mechanisms. `evidence` describes the change.
  */
 bool kl_naming_constants(const char **name, struct kl_buf *evidence,
 			 const struct kl_naming_sides *sides);

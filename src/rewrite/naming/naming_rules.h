@@ -4,7 +4,10 @@
 
 #include "rewrite/naming/shape.h"
 
-/* naming_rules - what each mechanism leaves in a source, as a table. Inside src/rewrite only. */
+/*
+ * naming_rules - a table of the traces that each mechanism leaves in a source. Inside src/rewrite
+ * only.
+ */
 
 /** How a construct must differ between the faster source and the other. */
 enum kl_naming_sense {

@@ -55,8 +55,8 @@ void kl_shape_declare(struct kl_shape_reader *reader);
 /** Find the array that token `i` names; NULL if there is none. */
 const struct kl_shape_array *kl_shape_array_at(const struct kl_shape_source *source, size_t i);
 /**
- * Return the number of tokens of the place in memory that begins at token `i`, or 0: "a[i]",
- * "*p", "*p++", "C(i,j)".
+ * Return the number of tokens of the place in memory that begins at token `i`, or 0: "a[i]", "*p",
+ * "*p++", "C(i,j)".
  */
 size_t kl_shape_place(const struct kl_shape_reader *reader, const struct kl_shape_source *source,
 		      size_t i);
@@ -65,7 +65,7 @@ bool kl_shape_assignment(struct kl_shape_assignment *out, const struct kl_shape_
 			 const struct kl_shape_source *source, size_t i);
 /** Check that token `i` names a variable that is used as a pointer in its function. */
 bool kl_shape_is_pointer(const struct kl_shape_source *source, size_t i);
-/** Count the items of a source, except arrays and what threads do. */
+/** Count the items of a source, except arrays and the actions of threads. */
 void kl_shape_count(struct kl_shape_reader *reader, const struct kl_shape_source *source);
 /** Count the arrays of a source, and the items that concern the threads of a GPU. */
 void kl_shape_count_threads(struct kl_shape_reader *reader, const struct kl_shape_source *source);

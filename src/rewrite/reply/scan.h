@@ -29,7 +29,7 @@ struct kl_scan_line {
 struct kl_scan_tag {
 	const char *name; /* from the table */
 	bool closing;
-	struct kl_scan_line rest; /* what follows the name on the line */
+	struct kl_scan_line rest; /* the rest of the line after the name */
 };
 
 /** Check that a reply is UTF-8 without NUL and not too long. */

@@ -9,9 +9,9 @@
 /*
  * include_name - reads the name of the file in an #include, which may be a macro (#include BODY).
  *
- * The directives of a source are read in order, and #define and #undef change what a macro stands
- * for. Conditions are not evaluated. So a macro that is defined twice without an #undef in between,
- * as in both branches of an #if, stands for nothing, unless both definitions are equal.
+ * The directives of a source are read in order, and #define and #undef change the definition of a
+ * macro. Conditions are not evaluated. So a macro that is defined twice without an #undef in
+ * between, as in both branches of an #if, stands for nothing, unless both definitions are equal.
  *
  *	for each directive
  *		if (!kl_include_name_define(&macros, text, len) &&
@@ -45,7 +45,7 @@ enum kl_include_kind {
 void kl_include_name_option(struct kl_include_macros *macros, const char *option);
 /** If the directive is #define or #undef, update the macros and return true. */
 bool kl_include_name_define(struct kl_include_macros *macros, const char *text, size_t len);
-/** Read a directive, and return what it includes. The caller releases *out. */
+/** Read a directive, and return the name that it includes. The caller releases *out. */
 enum kl_include_kind kl_include_name_read(struct kl_include_name *out,
 					  const struct kl_include_macros *macros, const char *text,
 					  size_t len);

@@ -7,7 +7,7 @@
 #include "rewrite/source/cvar.h"
 
 /*
- * loop - finds counted loops in C or CUDA code, and what their bodies read and write.
+ * loop - finds counted loops in C or CUDA code, and the variables that their bodies read and write.
  *
  * A loop is found only if it surely means "for (c = from; c < bound; c += step)" or, as the head of
  * an unrolled loop, "for (c = from; c + step <= bound; c += step)": nothing in its body changes the

@@ -6,8 +6,8 @@
 #include "worker/compare/output.h"
 
 /*
- * element - judges one element of an output by the limits of its group. compare.h describes what
- * the rules have in common.
+ * element - judges one element of an output by the limits of its group. compare.h describes the
+ * common part of the rules.
  */
 struct kl_allowed {
 	double max; /* `noise`: largest error, unless kl_element_least() allows more */

@@ -38,7 +38,10 @@ struct kl_gpu_module {
 
 int kl_gpu_module_load(struct kl_gpu_module **out, const struct kl_gpu_device *device,
 		       const void *image, size_t n);
-/** Unload and load the cubin again, which discards what kernels stored in globals and constants. */
+/**
+ * Unload and load the cubin again, which discards all values that kernels stored in globals and
+ * constants.
+ */
 int kl_gpu_module_reload(struct kl_gpu_module *module, const struct kl_gpu_device *device);
 void kl_gpu_module_free(struct kl_gpu_module *module, const struct kl_gpu_device *device);
 

@@ -14,7 +14,7 @@
  *
  * Host code is the only code of a candidate that runs in a process with the driver. The driver
  * needs system calls, so host code is confined less than other code and has a weaker tier
- * (docs/formats.md, "Host code"). These measures limit what it can do:
+ * (docs/formats.md, "Host code"). These measures limit its abilities:
  *
  *	- The gate audited the host code's object, which may use only the symbols of
  *	  image/host_symbols.h. The GPU process checks the image's imports again.

@@ -182,7 +182,8 @@ static int probe_device(struct kl_gpu_server *server)
 	    (err = kl_gpu_check(server->device, buffer.at, BYTES, 0, &pattern, &where)) == 0)
 		err = kl_gpu_fingerprint(server->device, there, buffer.at, BYTES, pattern.seed);
 	if (err == KL_ENO || (err == 0 && memcmp(there, own, sizeof(own))))
-		err = kl_error(KL_EIO, "the memory of %s does not keep what is written to it",
+		err = kl_error(KL_EIO,
+			       "the memory of %s does not keep the data that is written to it",
 			       server->device->facts.name);
 	kl_gpu_buffer_release(&buffer, server->device);
 	return err;

@@ -12,8 +12,9 @@
  * Every other kind of judged call begins with cleaned memory, so that a kernel cannot rely on its
  * content. But this hides a kernel that keeps something from call to call: a count in shared
  * memory, in a constant or in a variable, or an answer that still lies in its output. In ordinary
- * calls such a kernel finds what it kept, and every answer is judged. Inputs are ordered such that
- * a kept answer is wrong: an input and its twin alternate, and now and then comes another input.
+ * calls such a kernel finds the data that it kept, and every answer is judged. Inputs are ordered
+ * such that a kept answer is wrong: an input and its twin alternate, and now and then comes another
+ * input.
  */
 
 /**

@@ -10,8 +10,8 @@
  * repaired kernel is judged on the same pool. So the member that failed is drawn again from a new
  * seed, and the kernel is called once with the new member, in a new process. If this call fails
  * with the same class, the result reports the new failure and its seed, which reveal nothing about
- * the pool. For a member of a further band several seeds are tried, since what the band changes
- * depends on the seed.
+ * the pool. For a member of a further band several seeds are tried, since the seed decides which
+ * values the band changes.
  */
 
 /**

@@ -285,7 +285,7 @@ static __attribute__((noreturn)) void give_up(struct child *child)
 
 /*
  * Seal this process (seal.h). The threads are started after kl_seal_begin(), so that they inherit
- * what it denies, and the image is mapped after kl_seal_mapping(). No code of the image runs yet.
+ * its restrictions, and the image is mapped after kl_seal_mapping(). No code of the image runs yet.
  */
 static void enter_seal(struct child *child)
 {

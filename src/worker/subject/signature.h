@@ -24,7 +24,7 @@
  *
  * The frame holds everything that a call needs besides its arguments (struct kl_wire_call). The
  * frame has a mapping of its own, which is made read-only once it is filled; the arguments are
- * mapped read-only as well. So no kernel can change what the next call uses.
+ * mapped read-only as well. So no kernel can change the data that the next call uses.
  */
 struct kl_frame {
 	void (*fn)(void);

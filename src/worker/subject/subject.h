@@ -78,7 +78,8 @@ struct kl_subject_memory {
 		unsigned char *map;   /* NULL: none yet, or in use by a subject */
 		unsigned char *slack; /* room for the expected bytes around the data */
 		uint64_t bytes;
-		uint64_t least; /* allocate at least this many bytes; 0 for what the tensor needs */
+		/* allocate at least this many bytes; 0 for the size of the tensor */
+		uint64_t least;
 		int fd;
 	} tensor[KL_MAX_ARGS];
 };
@@ -180,7 +181,7 @@ enum kl_call_end {
 	KL_CALL_OK,
 	KL_CALL_FAULT,  /* crashed, wrote out of bounds, or broke the calling convention */
 	KL_CALL_HANG,   /* did not end within the time limit */
-	KL_CALL_CHEAT,  /* did what no honest kernel does, such as making a system call */
+	KL_CALL_CHEAT,  /* did something that no honest kernel does, such as a system call */
 	KL_CALL_EXIT,   /* ended its process */
 	KL_CALL_LAUNCH, /* cuda: the driver refused to launch the kernel */
 	/*

@@ -102,8 +102,8 @@ static bool await_stop(pid_t tid, struct kl_trace_event *ev)
 }
 
 /*
- * Return what is wrong with a stopped thread, to follow "the kernel "; NULL if it waits in the loop
- * for a region that has not begun.
+ * Return the fault of a stopped thread, as a text that follows "the kernel "; NULL if it waits in
+ * the loop for a region that has not begun.
  */
 static const char *not_waiting(const struct kl_cpu_subject *subject, size_t i,
 			       const struct kl_trace_regs *regs)

@@ -7,7 +7,7 @@
 /*
  * watch - waits for a word of the control page, or for a child to stop, within a limit.
  *
- * Limits are in processor time of the child, which does not depend on what else the machine does. A
+ * Limits are in processor time of the child, which does not depend on the load of the machine. A
  * second, much longer limit is in wall time: if this limit passes first, the machine is too busy,
  * and the result says nothing about the kernel.
  */

@@ -115,7 +115,7 @@ static void what_does_not_add_up_is_found(void **state)
 		{ EDIT_LEDGER("'/\"kind\":\"settle\"/s/\"id\":\"./\"id\":\"0/; /\"kind\":\"reserve\"/s/\"id\":\"./\"id\":\"1/'"),
 		  "settlement of unknown reservation" },
 		{ EDIT_LEDGER("'/\"kind\":\"settle\"/s/\"nano\":[0-9]*/\"nano\":9/'"), "differs from its cost in the ledger" },
-		{ EDIT_LEDGER("'s/\"released\":[0-9]*/\"released\":9/'"), "differs from what was reserved" },
+		{ EDIT_LEDGER("'s/\"released\":[0-9]*/\"released\":9/'"), "differs from the reservation" },
 		{ EDIT_LEDGER("'s/\"id\":\"[0-9a-f]*/\"id\":\"00000000000000000000000000000000/'"), "duplicate reservation" },
 		{ EDIT_LEDGER("'s/\"id\":\"[0-9a-f]*/\"id\":\"00000000000000000000000000000000/'"),
 		  "which is not in the ledger" },

@@ -126,7 +126,7 @@ size_t kl_code_func_at(const struct kl_code *code, size_t obj, size_t sec, uint6
 size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr);
 
 /**
- * Find what relocation `rel` of object `obj` refers to. `end` is the offset of the end of the
+ * Find the target of relocation `rel` of object `obj`. `end` is the offset of the end of the
  * instruction that the relocation patches, or 0 if it patches data.
  */
 void kl_code_ref(struct kl_ref *out, const struct kl_code *code, size_t obj, size_t rel,
@@ -143,8 +143,8 @@ size_t kl_code_insn_rel(const struct kl_code *code, size_t func, size_t i);
 const unsigned char *kl_code_insn_bytes(size_t *n, const struct kl_code *code, size_t func,
 					size_t i);
 /**
- * Find what instruction `i` of function `func` refers to, by an operand with a relocation or as a
- * direct branch.
+ * Find the target of instruction `i` of function `func`: that of a direct branch, or of an operand
+ * with a relocation.
  */
 void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t func, size_t i);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_refs - finds what instructions refer to, and the functions and data that the entry reaches */
+/*
+ * code_refs - finds the targets of instructions, and the functions and data that the entry reaches
+ */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>

@@ -69,7 +69,7 @@ struct kl_link {
 
 /**
  * Link the objects and append the image to `out`. Return KL_ENO if the objects cannot be linked
- * with each other, or need something that an image cannot have. The message says what. Return
+ * with each other, or need something that an image cannot have. The message names the cause. Return
  * KL_ECANNOT if the system's libraries cannot be linked.
  */
 int kl_link(struct kl_buf *out, const struct kl_link *link);

@@ -112,7 +112,9 @@ int kl_link_mark(struct kl_linker *linker, size_t obj, size_t sec);
 void kl_link_add(struct kl_linker *linker, const struct kl_object *object, struct kl_object *mine,
 		 bool own);
 
-/* --- functions of link_resolve.c */
+/*
+ * --- functions of link_resolve.c
+ */
 /**
  * Add an object of the runtime or a library, and its global symbols to `trusted`. `mine` as in
  * kl_link_add().
@@ -123,7 +125,7 @@ void kl_link_add_trusted(struct kl_linker *linker, const struct kl_object *objec
 bool kl_link_find_own(size_t *obj, size_t *sym, const struct kl_linker *linker, const char *name);
 /** Find a global symbol of the runtime, or of a library's member that was already added. */
 bool kl_link_find_known(size_t *obj, size_t *sym, const struct kl_linker *linker, const char *name);
-/** Find what symbol `sym` of object `obj` refers to. This can add a member of a library. */
+/** Find the definition of symbol `sym` of object `obj`. This can add a member of a library. */
 int kl_link_resolve(struct kl_link_target *out, struct kl_linker *linker, size_t obj, size_t sym);
 
 /* --- functions of link_layout.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_resolve - finds what a symbol refers to: in the objects, the libraries or the process */
+/* link_resolve - finds the definition of a symbol: in the objects, the libraries or the process */
 #include <elf.h>
 #include <string.h>
 

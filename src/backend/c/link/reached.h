@@ -6,9 +6,9 @@
 #include "backend/c/link/symbol_index.h"
 
 /*
- * reached - finds what a kernel's entries reach along relocations: the sections of its objects, and
- * the symbols that these sections use. The linker (link.h) takes the same sections into the image
- * and leaves the others out, so only the reached sections need to be audited.
+ * reached - finds the sections and symbols that a kernel's entries reach along relocations. The
+ * linker (link.h) takes the same sections into the image and leaves the others out, so only the
+ * reached sections need to be audited.
  */
 struct kl_reached {
 	bool **sec; /* sec[object][section] is true if the entries reach the section */
@@ -17,9 +17,9 @@ struct kl_reached {
 };
 
 /**
- * Find what `entries` reach: names of global symbols of the objects, NULL-terminated. `defined` is
- * the index of the objects' symbols. If no object defines the first entry, everything counts as
- * reached; other entries may be missing.
+ * Find the sections and symbols that `entries` reach. `entries` has names of global symbols of the
+ * objects and is NULL-terminated. `defined` is the index of the objects' symbols. If no object
+ * defines the first entry, everything counts as reached; other entries may be missing.
  */
 void kl_reached_find(struct kl_reached *out, const struct kl_object *const *objects, size_t n,
 		     const struct kl_symbol_index *defined, const char *const *entries);
