@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * server_slots - fills and empties the slots of the GPU process: modules, sets of tensors, bindings
- */
+/* server_slots - fills and empties the slots of the GPU process: modules, tensors, bindings */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * code_refs - finds the targets of instructions, and the functions and data that the entry reaches
- */
+/* code_refs - finds the targets of instructions, and the code and data that the entry reaches */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
