@@ -63,7 +63,7 @@ struct kl_backend {
 	 * --- how kernels are run and judged
 	 */
 	enum kl_job_surface surface; /* how the worker calls a kernel */
-	/* tier of every run; KL_TIER_OTHER: it depends on the level of the run jail */
+	/* tier of every run; KL_TIER_OTHER if it depends on the level of the run jail */
 	enum kl_tier tier;
 	/* the kernel has host code, which runs behind the worker's wall (worker/gpu/wall.h) */
 	bool walled;

@@ -44,7 +44,7 @@ void kl_headers_flags(struct kl_strvec *argv, const struct kl_map *known,
 
 /**
  * List the paths that a jail must let the compiler read: `toolkit` (NULL if there is none) and the
- * directory of each library in `names` (if `known` is NULL: none). The paths are borrowed; the list
+ * directory of each library in `names` (none if `known` is NULL). The paths are borrowed; the list
  * is NULL-terminated.
  */
 #define KL_HEADERS_READABLE (KL_HEADERS_MAX + 2)

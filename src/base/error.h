@@ -37,7 +37,7 @@ enum kl_err {
 int kl_error(enum kl_err kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /**
- * Set the message with ": <strerror(errno)>" appended. Returns KL_ENOTFOUND for ENOENT, KL_EEXISTS
+ * Set the message with ": <strerror(errno)>" appended. Return KL_ENOTFOUND for ENOENT, KL_EEXISTS
  * for EEXIST, KL_EINTR for EINTR and KL_EIO for any other errno.
  */
 int kl_error_errno(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

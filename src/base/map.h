@@ -30,7 +30,7 @@ struct kl_map {
 /** Return the value of `key`, or NULL if there is none. */
 void *kl_map_get(const struct kl_map *map, const char *key);
 /**
- * Insert a value or replace it. Returns the replaced value, which the caller owns again, or NULL if
+ * Insert a value or replace it. Return the replaced value, which the caller owns again, or NULL if
  * there was none or `free_value` is set.
  */
 void *kl_map_put(struct kl_map *map, const char *key, void *value);

@@ -47,8 +47,8 @@ struct kl_mapfile {
 void kl_mapfile_release(struct kl_mapfile *mapfile);
 
 /**
- * Map `path`. Returns false, without setting an error, if the file is absent, damaged or has
- * another magic, version or key. A NULL `key` accepts any key.
+ * Map `path`. Return false, without setting an error, if the file is absent, damaged or has another
+ * magic, version or key. A NULL `key` accepts any key.
  */
 bool kl_mapfile_open(struct kl_mapfile *out, const char *path, const char *magic, uint32_t version,
 		     const char *key);

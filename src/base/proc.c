@@ -317,7 +317,7 @@ static int pump_streams(struct run *run, int64_t end)
 
 /*
  * Wait for the program to end. If there is a time limit, check repeatedly, with short sleeps.
- * Returns errors like pump_streams().
+ * Return errors like pump_streams().
  */
 static int reap_child(struct run *run, int64_t end, int *status)
 {

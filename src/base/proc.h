@@ -69,7 +69,7 @@ struct kl_proc_result {
 };
 
 /**
- * Run a program and wait for it. Returns 0 if the program ran, whatever its exit code, and also
+ * Run a program and wait for it. Return 0 if the program ran, whatever its exit code, and also
  * after a timeout. It returns an error if the program could not be started (KL_ENOTFOUND if there
  * is no such program). An interrupt (SIGINT, SIGTERM, SIGHUP) kills the program's process group and
  * returns KL_EINTR.

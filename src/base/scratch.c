@@ -29,7 +29,7 @@ static bool is_scratch(const char *name, const char *prefix)
 }
 
 /*
- * Open a directory of this user. Returns -1 for anything else, such as a symlink or FIFO that was
+ * Open a directory of this user. Return -1 for anything else, such as a symlink or FIFO that was
  * put in its place.
  */
 static int open_own(const char *path)

@@ -53,7 +53,7 @@ struct kl_tar_entry {
 /** Begin to read the archive `data`, which must outlive `tar` and its entries. */
 void kl_tar_open(struct kl_tar *tar, const void *data, size_t len);
 /**
- * Read the next entry. Returns 1 for an entry, 0 at the end of the archive, KL_EINVALID if the
+ * Read the next entry. Return 1 for an entry, 0 at the end of the archive, KL_EINVALID if the
  * archive is malformed or continues after the end. Names must be in ascending byte order, so there
  * are no duplicates.
  */

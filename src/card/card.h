@@ -345,7 +345,7 @@ int kl_card_canonical_line(const struct kl_card *card, const char *text, size_t 
  */
 void kl_card_normalize(struct kl_card *card);
 /*
- * Add one row. Each function takes ownership of the strings of its argument. Returns false if the
+ * Add one row. Each function takes ownership of the strings of its argument. Return false if the
  * card already has a row with that id; the row with more fields then stays.
  */
 bool kl_card_add_evidence(struct kl_card *card, struct kl_card_evidence *evidence);

@@ -81,7 +81,7 @@ static bool is_ignored(const char *word)
 
 /*
  * Collect the words of the type in a simple typedef of `name`, such as "typedef unsigned int u32",
- * into `out`. Returns false if the source has no such typedef. Typedefs of arrays, pointers and
+ * into `out`. Return false if the source has no such typedef. Typedefs of arrays, pointers and
  * struct definitions are not simple.
  */
 static bool find_typedef(struct kl_strvec *out, const struct kl_tokens *tokens, const char *name)
@@ -109,7 +109,7 @@ static bool find_typedef(struct kl_strvec *out, const struct kl_tokens *tokens, 
 }
 
 /*
- * Collect the words after "using name =" or "#define name" into `out`. Returns false if the source
+ * Collect the words after "using name =" or "#define name" into `out`. Return false if the source
  * has neither, or if something other than words follows.
  */
 static bool find_alias(struct kl_strvec *out, const struct kl_tokens *tokens, const char *name)

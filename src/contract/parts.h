@@ -138,7 +138,7 @@ int kl_contract_arg_bytes(int64_t *out, const struct kl_arg *arg, const struct k
 
 /**
  * Return the i-th set of dims at which a contract is checked while it is read: the case for i = 0,
- * then the points. `id` is set to "case", "case0", ... Returns NULL after the last point.
+ * then the points. `id` is set to "case", "case0", ... Return NULL after the last point.
  */
 const struct kl_dims *kl_contract_check_point(const struct kl_contract *contract, size_t i,
 					      char id[32]);

@@ -10,9 +10,9 @@
 /* skeleton_parts - declares the functions that the files skeleton*.c share. */
 
 /*
- * The kind of argument that a parameter is, as far as the kernel's file shows. KL_USE_TENSOR: a
- * pointer; init cannot see whether the kernel writes through it. KL_USE_UNKNOWN: contracts have no
- * type for the parameter.
+ * The kind of argument that a parameter is, as far as the kernel's file shows. KL_USE_TENSOR is a
+ * pointer if init cannot see whether the kernel writes through it. KL_USE_UNKNOWN is a parameter of
+ * a type that contracts do not have.
  */
 enum kl_skeleton_use {
 	KL_USE_DIM,

@@ -29,9 +29,9 @@ struct kl_fold {
 };
 
 /**
- * Fold lines of JSON, or events; `surface` or `contract` NULL: any. kl_fold_events() applies the
- * retractions among the events. kl_fold_lines() ignores them, since only trust.h knows which
- * retractions count.
+ * Fold lines of JSON, or events. If `surface` or `contract` is NULL, accept any. kl_fold_events()
+ * applies the retractions among the events. kl_fold_lines() ignores them, since only trust.h knows
+ * which retractions count.
  */
 void kl_fold_lines(struct kl_fold *out, const char *text, size_t len, const char *surface,
 		   const char *contract);

@@ -196,8 +196,8 @@ json_t *kl_profile_json(const struct kl_profile *profile, const json_t *doc)
 /* --- computing a profile from a worker's result ------------------------------------- */
 
 /*
- * Compute the weighted geometric means of the ratios and intervals at all points. Returns false if
- * a point lacks the comparison.
+ * Compute the weighted geometric means of the ratios and intervals at all points. Return false if a
+ * point lacks the comparison.
  */
 static bool mean_of(struct kl_comparison *out, bool *one_is_slow, const struct kl_profile *profile,
 		    const int64_t *weight)

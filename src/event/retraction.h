@@ -24,7 +24,7 @@ struct kl_retraction_opts {
 struct kl_retraction {
 	struct kl_event *event; /* the retracted event */
 	struct kl_word word;    /* maker of the event */
-	/* NULL: only the cache had the event, or it was retracted before */
+	/* NULL if only the cache had the event, or it was retracted before */
 	struct kl_event *retraction;
 	struct kl_word own; /* maker of the retraction; `own.sig` has its signer */
 	/* numbers of notes and campaigns changed, and of cache entries removed */

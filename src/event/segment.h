@@ -52,7 +52,7 @@ int kl_segment_line_read(struct kl_segment_line *out, struct kl_event **event, c
 			 size_t len, const char *workload);
 /**
  * Sort lines by surface, contract, time and id, and drop repeated ids: a signed line is kept rather
- * than its unsigned copy. Returns the number of lines that are left.
+ * than its unsigned copy. Return the number of lines that are left.
  */
 size_t kl_segment_sort(struct kl_segment_line *line, size_t n);
 /** Append the file of these lines, which are sorted. */

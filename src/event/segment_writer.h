@@ -36,8 +36,8 @@ void kl_segment_writer_sign(struct kl_segment_writer *writer, bool sign);
 
 /**
  * Add an event. `tree` is the tree of the candidate if no commit has it; the segment then keeps it
- * alive, and it becomes the event's member `tree`. NULL: the event's own members stay. Events are
- * flushed now and then.
+ * alive, and it becomes the event's member `tree`. If it is NULL, the event keeps its own members.
+ * Events are flushed now and then.
  */
 int kl_segment_writer_add(struct kl_segment_writer *writer, struct kl_event *event,
 			  const git_oid *tree);

@@ -142,7 +142,7 @@ static int answer_question(struct kl_signed *out, const struct question *questio
 
 /*
  * Convert "2026-11-20T10:00:00Z" to an ssh-keygen option that accepts a key that was valid at that
- * time. Returns false if `time` has another form; the key must then be valid now.
+ * time. Return false if `time` has another form; the key must then be valid now.
  */
 static bool set_when(struct question *question, const char *time)
 {

@@ -43,8 +43,8 @@ bool kl_signers_none(const struct kl_signers *signers);
  */
 const char *kl_signers_digest(const struct kl_signers *signers);
 /**
- * Set `*path` to a file with both lists for ssh-keygen, which the first call writes. NULL: there is
- * no list.
+ * Set `*path` to a file with both lists for ssh-keygen, which the first call writes. It is NULL if
+ * there is no list.
  */
 int kl_signers_path(const char **path, struct kl_signers *signers);
 /** Return the path in gpg.ssh.revocationFile; NULL if not set. */

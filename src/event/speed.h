@@ -13,8 +13,9 @@
  */
 
 /**
- * Classify a comparison. FAST or SLOW: the whole interval is beyond the margin max(1 %, 3 A/A).
- * SAME: the whole interval is within the margin, and 3 A/A is at most 10 %. AMBIGUOUS: otherwise.
+ * Classify a comparison. It is FAST or SLOW if the whole interval is beyond the margin max(1 %, 3
+ * A/A). It is SAME if the whole interval is within the margin, and 3 A/A is at most 10 %. Otherwise
+ * it is AMBIGUOUS.
  */
 enum kl_speed kl_speed_of(const struct kl_comparison *comparison, int64_t aa_ppm);
 /** As kl_speed_of for a mean over several cases; never FAST or SAME if one of the cases is slow. */

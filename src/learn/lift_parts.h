@@ -36,7 +36,10 @@ struct kl_lifter {
 	size_t unfit; /* number of cards that could not be written */
 };
 
-/** Return how the speed of K_i compares with that of K_{i-1}; KL_SPEED_NONE: not compared. */
+/**
+ * Return the result of comparing the speed of K_i with that of K_{i-1}; KL_SPEED_NONE if they were
+ * not compared.
+ */
 enum kl_speed kl_lift_speed_of(const struct kl_transition *transition);
 /** Return the speed of K_i divided by that of K_{i-1}, in millionths; 0 if not compared. */
 int64_t kl_lift_ratio_of(const struct kl_transition *transition);

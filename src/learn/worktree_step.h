@@ -8,12 +8,12 @@
 
 /*
  * worktree_step - takes an edit that a person or an agent made in the worktree as a step
- * (docs/formats.md, "Steps made by hand"). The kernel in the worktree is judged against the kernel in
- * HEAD. If it is correct and not slower, its sources, and no other files, become a commit on the
+ * (docs/formats.md, "Steps made by hand"). The kernel in the worktree is judged against the kernel
+ * in HEAD. If it is correct and not slower, its sources, and no other files, become a commit on the
  * current branch, with the trailers of a materialized step and the event in its note.
  *
- * The author can claim that the edit applies a card. Then it is a trial of that card, too, whether it
- * passes or fails: a row in the card's `ver`, not isolated, so that it admits nothing. The claim
+ * The author can claim that the edit applies a card. Then it is a trial of that card, too, whether
+ * it passes or fails: a row in the card's `ver`, not isolated, so that it admits nothing. The claim
  * holds only if the facts that the card provides are in the compiled kernel.
  *
  *	err = kl_worktree_step_begin(&step, &opts);	check, take the lock, read both states
@@ -21,9 +21,9 @@
  *	if (!err) err = kl_worktree_step_record(&step, &opts);
  *	kl_worktree_step_release(&step);
  *
- * Commit, note, branch, card and trial become visible in one transaction. Before it, the files of the
- * commit are put into the index; a run that is killed in between has staged them and changed nothing
- * else. The worktree is never written.
+ * Commit, note, branch, card and trial become visible in one transaction. Before it, the files of
+ * the commit are put into the index; a run that is killed in between has staged them and changed
+ * nothing else. The worktree is never written.
  */
 struct kl_worktree_step {
 	struct kl_surface *from, *to; /* the kernel in HEAD and the kernel in the worktree */
@@ -72,8 +72,8 @@ struct kl_worktree_step_opts {
  */
 int kl_worktree_step_begin(struct kl_worktree_step *out, const struct kl_worktree_step_opts *opts);
 /**
- * Judge the edit against HEAD. KL_CARD_COMMIT_LATER: the job waits in the session; the caller sends
- * it. Return KL_ECANNOT if the gate cannot judge here.
+ * Judge the edit against HEAD. Return KL_CARD_COMMIT_LATER if the job waits in the session, from
+ * which the caller must send it. Return KL_ECANNOT if the gate cannot judge here.
  */
 int kl_worktree_step_judge(struct kl_worktree_step *step, const struct kl_worktree_step_opts *opts);
 /**

@@ -115,7 +115,7 @@ struct kl_plan {
 	struct kl_yaml *tree;
 	char *file; /* name for messages; NULL if the plan is from a job */
 	struct kl_plan_compile compile;
-	struct kl_plan_artefact artefact; /* cubin NULL: none */
+	struct kl_plan_artefact artefact; /* `cubin` is NULL if there is none */
 	int quirks;                       /* 0: none, 1: auto */
 
 	size_t ndim, ntensor;

@@ -51,7 +51,7 @@ struct kl_repo {
 };
 
 /**
- * Set the error "<our message>: <message of libgit2>". Returns the enum kl_err that corresponds to
+ * Set the error "<our message>: <message of libgit2>". Return the enum kl_err that corresponds to
  * libgit2's `code`.
  */
 int kl_error_git(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -33,7 +33,7 @@ static int64_t ns_of(struct timespec ts)
 }
 
 /*
- * Wait until the lock file is EMPTY_AGE_NS old. Returns false if the file changed or disappeared
+ * Wait until the lock file is EMPTY_AGE_NS old. Return false if the file changed or disappeared
  * meanwhile, or if its time is in the future.
  */
 static bool lies_still(const char *path, const struct stat *before)

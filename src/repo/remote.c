@@ -208,7 +208,7 @@ void kl_pushes_add(struct kl_pushes *pushes, const char *ref, const git_oid *to,
 }
 
 /*
- * Parse lines "!\t<oid>:<ref>\t[rejected] (stale info)" and set `why` of each rejected ref. Returns
+ * Parse lines "!\t<oid>:<ref>\t[rejected] (stale info)" and set `why` of each rejected ref. Return
  * the number of rejected refs.
  */
 static size_t take_answer(struct kl_pushes *pushes, char *text)

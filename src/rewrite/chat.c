@@ -20,7 +20,7 @@ struct proposer {
 	struct kl_rewrite *rw;
 	struct kl_brief_of of;
 	bool nothing;    /* the dialogue ended because the model says that nothing is left */
-	size_t split_at; /* turn whose step must be split; SIZE_MAX: none */
+	size_t split_at; /* turn whose step must be split; SIZE_MAX if there is none */
 };
 
 static void proposer_release(struct proposer *proposer)

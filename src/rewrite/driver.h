@@ -90,13 +90,13 @@ void kl_driver_release(struct kl_driver *driver);
 int kl_driver_skip(struct kl_driver *driver, size_t turn);
 
 /**
- * Start the next turn. Returns false if the dialogue has ended. If the turn is stored,
+ * Start the next turn. Return false if the dialogue has ended. If the turn is stored,
  * `dialogue.kind` becomes its stored kind.
  */
 bool kl_driver_next(struct kl_driver *driver);
 
 /**
- * Get the reply to the current turn, borrowed; releases `turn`. Returns 1 if the reply has a flaw
+ * Get the reply to the current turn, borrowed; releases `turn`. Return 1 if the reply has a flaw
  * (kl_driver_flaw): the dialogue has then advanced as after an unusable reply. Errors are those of
  * kl_request_send() (KL_ENO if the budget does not allow it), or KL_EEXISTS if the stored turn is
  * about another kernel.
@@ -104,9 +104,9 @@ bool kl_driver_next(struct kl_driver *driver);
 int kl_driver_ask(const char **reply, struct kl_driver *driver, struct kl_driver_turn *turn);
 
 /**
- * Report the result `err` of reading the reply. Returns 0 if `err` is 0: the reply is usable.
- * Returns 1 for KL_EINVALID or KL_ENO. The error's message then becomes `why`, and the next turn
- * asks again or the dialogue ends. Returns any other error.
+ * Report the result `err` of reading the reply. Return 0 if `err` is 0: the reply is usable. Return
+ * 1 for KL_EINVALID or KL_ENO. The error's message then becomes `why`, and the next turn asks again
+ * or the dialogue ends. Return any other error.
  */
 int kl_driver_accept(struct kl_driver *driver, int err);
 /**

@@ -76,12 +76,12 @@ struct kl_rpc_message {
 };
 
 /**
- * Parse a line, which must be an object or an array; the caller owns *out. Returns 0 or
+ * Parse a line, which must be an object or an array; the caller owns *out. Return 0 or
  * KL_RPC_PARSE.
  */
 int kl_rpc_parse(json_t **out, const char *line, size_t len);
 /**
- * Check a message and fill in `out`, which borrows from `value`. Returns 0 or one of enum
+ * Check a message and fill in `out`, which borrows from `value`. Return 0 or one of enum
  * kl_rpc_code. If the message is invalid, `out` still has the members that could be read, such as
  * the id.
  */

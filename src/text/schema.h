@@ -96,11 +96,14 @@ enum kl_field_kind {
 	KL_FIELD_SET,
 	KL_FIELD_INT,     /* int64_t within [min, max]; min - 1: absent */
 	KL_FIELD_DECIMAL, /* int64_t in millionths, with bounds as for INT */
-	KL_FIELD_DOUBLE,  /* double within [low, high]; if both are 0, any number, .inf and .nan.
-			     No value means absent. */
-	KL_FIELD_BOOL,    /* bool; false is written only if KL_NEEDED is set */
-	KL_FIELD_WORD,    /* enum (int): index into `words` */
-	KL_FIELD_LIST,    /* list of rows that `sub` describes */
+	/*
+	 * double within [low, high]; if both are 0, any number, .inf and .nan. No value means
+	 * absent.
+	 */
+	KL_FIELD_DOUBLE,
+	KL_FIELD_BOOL, /* bool; false is written only if KL_NEEDED is set */
+	KL_FIELD_WORD, /* enum (int): index into `words` */
+	KL_FIELD_LIST, /* list of rows that `sub` describes */
 	/* list of rows that `sub` describes; in YAML a map, whose keys are the rows' first field */
 	KL_FIELD_MAP,
 	KL_FIELD_GROUP, /* fields of the same structure that are in a nested map in YAML */
@@ -115,17 +118,20 @@ enum kl_field_flags {
 	KL_NEEDED = 1 << 0, /* it is an error if the field is missing */
 	KL_NULL = 1 << 1,   /* an absent value is written as null; null is read as absent */
 	KL_KEY = 1 << 2,    /* the field is part of the key that identifies a row */
-	KL_UNION = 1 << 3,  /* list, set: a merge keeps the entries of both sides; without this flag
-			       the merge is three-way */
-	KL_ORDER = 1 << 4,  /* rows are sorted by these fields first, then by their keys */
-	KL_WEAK = 1 << 5,   /* bool: true after a merge only if it is true in both versions */
-	KL_LOOSE = 1 << 6,  /* accept the text "null" and numbers like 007, as old contracts have */
+	/*
+	 * list, set: a merge keeps the entries of both sides; without this flag the merge is
+	 * three-way
+	 */
+	KL_UNION = 1 << 3,
+	KL_ORDER = 1 << 4, /* rows are sorted by these fields first, then by their keys */
+	KL_WEAK = 1 << 5,  /* bool: true after a merge only if it is true in both versions */
+	KL_LOOSE = 1 << 6, /* accept the text "null" and numbers like 007, as old contracts have */
 };
 
 struct kl_schema;
 
 struct kl_field {
-	const char *key; /* NULL: end of the table */
+	const char *key; /* NULL at the end of the table */
 	enum kl_field_kind kind;
 	int flags;
 	size_t at; /* offset of the member in the structure */

@@ -13,7 +13,7 @@
  */
 int kl_transplant_judge_kernel(struct kl_judgement **out, const struct kl_transplant_opts *opts,
 			       const struct kl_surface *kernel, const struct kl_surface *parent);
-/** Count a judgement as reached, known or waiting. Returns false if it is waiting. */
+/** Count a judgement as reached, known or waiting. Return false if it is waiting. */
 bool kl_transplant_count(struct kl_transplant *transplant, const struct kl_judgement *judgement);
 /** Return true, and set transplant->late, if the deadline has passed. */
 bool kl_transplant_is_late(struct kl_transplant *transplant, const struct kl_transplant_opts *opts);

@@ -27,7 +27,8 @@
  */
 
 /**
- * Callbacks for the model of a walk, or for a test's substitute. All NULL: the walk has no model.
+ * Callbacks for the model of a walk, or for a test's substitute. All are NULL if the walk has no
+ * model.
  */
 struct kl_sequencer_model {
 	/** Called when the session is first needed; the sequencer borrows the session. */

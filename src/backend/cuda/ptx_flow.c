@@ -302,7 +302,7 @@ static void add_all_labels(struct body *body, struct kl_ptx_block *block)
 		add_next(block, block_at(body->flow, (uintptr_t)body->label.e[i].value - 1));
 }
 
-/* Return the index of the instruction that a branch goes to; NOWHERE: there is no such label. */
+/* Return the index of the instruction that a branch goes to; NOWHERE if there is no such label. */
 static size_t find_label(struct body *body, const char *names)
 {
 	for (const char *at = names; at && *at; at += strcspn(at, "\n") + 1) {
@@ -344,7 +344,7 @@ static int link_block(struct body *body, struct kl_ptx_block *block)
  */
 struct order {
 	size_t *block, n;
-	size_t *rank; /* for each block: its index in `block`; NOWHERE: it is not listed */
+	size_t *rank; /* for each block, its index in `block`; NOWHERE if it is not listed */
 	/*
 	 * for each block: index in `before` at which the list of its possible predecessors starts
 	 */

@@ -21,7 +21,7 @@
 
 struct kl_ptx_insn {
 	char *op;       /* "ld.global.nc.v4.f32" */
-	uint32_t guard; /* predicate that guards it; KL_PTX_NO_REGISTER: none */
+	uint32_t guard; /* predicate that guards it; KL_PTX_NO_REGISTER if there is none */
 	/*
 	 * its registers; the first `nout` are those of its first operand, unless that is an address
 	 */

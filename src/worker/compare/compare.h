@@ -44,10 +44,10 @@ struct kl_mismatch {
 	bool edge_only;
 };
 /**
- * Compare outputs with the answers of a member; `got[arg]` is in the kernel's dtype. Returns 0,
- * with mismatch->out = -1, if they are right; KL_ENO (without an error message), with the first
- * wrong element in `mismatch`, if they are wrong. Return KL_EINVALID if a rule of the job does not
- * fit its tensors.
+ * Compare outputs with the answers of a member; `got[arg]` is in the kernel's dtype. Return 0, with
+ * mismatch->out = -1, if they are right; KL_ENO (without an error message), with the first wrong
+ * element in `mismatch`, if they are wrong. Return KL_EINVALID if a rule of the job does not fit
+ * its tensors.
  */
 int kl_compare(struct kl_mismatch *mismatch, const struct kl_job *job,
 	       const struct kl_member *member, const void *const *got);
@@ -62,7 +62,7 @@ int kl_compare_first(struct kl_mismatch *mismatch, const struct kl_job *job,
 
 /**
  * Compare like kl_compare(), but apply every rule separately, including those after the first rule
- * that the answer breaks; each[i] is the result of rule i. Returns 0, also if the answer is wrong;
+ * that the answer breaks; each[i] is the result of rule i. Return 0, also if the answer is wrong;
  * KL_EINVALID as above.
  */
 int kl_compare_all(struct kl_mismatch *each, const struct kl_job *job,

@@ -24,7 +24,7 @@ struct kl_groups {
 };
 
 /**
- * Divide a tensor into groups. If `rule` is NULL or has no `per`, there is one group. Returns
+ * Divide a tensor into groups. If `rule` is NULL or has no `per`, there is one group. Return
  * KL_EINVALID if `per` does not fit a tensor with these axes.
  */
 int kl_groups_init(struct kl_groups *groups, const struct kl_rule *rule, const int64_t *extent,
@@ -43,7 +43,7 @@ void kl_group_start(struct kl_group_walk *walk, const struct kl_groups *groups, 
 void kl_group_skip(struct kl_group_walk *walk, size_t n);
 /**
  * Set *off and *n so that [off, off + n) are the next contiguous elements of the group, at most
- * `max`. Returns false if there are no more.
+ * `max`. Return false if there are no more.
  */
 bool kl_group_next(struct kl_group_walk *walk, size_t *off, size_t *n, size_t max);
 

@@ -19,8 +19,8 @@
 bool kl_mismatch_border(const int64_t *index, const int64_t *extent, size_t naxes);
 
 /**
- * Count element i as wrong. Returns true if it is the first wrong element: the caller must then
- * fill in `got`, `wanted` and `why`.
+ * Count element i as wrong. Return true if it is the first wrong element: the caller must then fill
+ * in `got`, `wanted` and `why`.
  */
 bool kl_mismatch_note(struct kl_mismatch *mismatch, const struct kl_output *output, size_t i);
 /** Fill in `got` and `wanted` of element i, whose true value is `truth`. */

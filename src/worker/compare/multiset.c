@@ -233,7 +233,7 @@ static bool index_at(const struct rows *rows, size_t i, size_t *out)
 
 /*
  * Check that the indices of a row are in range and distinct, and that x has the row's values there.
- * Returns false if the row is wrong.
+ * Return false if the row is wrong.
  */
 static bool check_indices(struct kl_mismatch *mismatch, const struct rows *rows,
 			  struct scratch *scratch, size_t row)

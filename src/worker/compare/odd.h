@@ -8,7 +8,7 @@
 /*
  * odd - judges elements of answers that no rule can judge by their error. The truth, the honest
  * answer or the kernel's answer for such an element is not finite. Only answers to values beyond
- * those of the contract are judged so (pool/further.h).
+ * those of the contract are judged in this way (pool/further.h).
  *
  *	truth		honest		the answer must be
  *	NaN		not finite	NaN; not finite if no input is NaN

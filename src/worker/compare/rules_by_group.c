@@ -81,7 +81,7 @@ static bool integers_same(const struct kl_output *output, size_t off, size_t n)
 }
 
 /*
- * Run the fast pass over one slice. Returns false if the elements of the slice must be checked one
+ * Run the fast pass over one slice. Return false if the elements of the slice must be checked one
  * by one.
  */
 static bool slice_clear(struct kl_slice_sum *part, const struct kl_output *output,
@@ -324,7 +324,7 @@ static void close_all(struct kl_mismatch *mismatch, const struct kl_output *outp
 /*
  * Store into `out` the slices of the batch's i-th group that must be checked element by element.
  * For floats under the rule `elementwise` these are the slices that the fast pass did not accept;
- * otherwise they are all slices of the group. Returns the number of slices stored.
+ * otherwise they are all slices of the group. Return the number of slices stored.
  */
 static size_t put_unclear(size_t *out, struct kl_mismatch *mismatch,
 			  const struct kl_slice_pass *pass, size_t i)

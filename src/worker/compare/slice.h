@@ -43,7 +43,7 @@ void kl_slice_start(struct kl_slice_walk *walk, const struct kl_output *output,
 		    const struct kl_slices *slices, size_t group, size_t part);
 /**
  * Set *off and *n so that [off, off + n) are the next contiguous elements of the slice, at most
- * `max`. Returns false if there are no more.
+ * `max`. Return false if there are no more.
  */
 bool kl_slice_next(struct kl_slice_walk *walk, size_t *off, size_t *n, size_t max);
 
@@ -70,7 +70,7 @@ struct kl_slice_pass {
 	struct kl_slice_sum *part; /* initially NULL; freed by the caller */
 };
 
-/** Process the next batch of groups, from pass->first on. Returns the number of groups in it. */
+/** Process the next batch of groups, from pass->first on. Return the number of groups in it. */
 size_t kl_slice_pass_run(struct kl_slice_pass *pass, kl_par_fn *fn);
 /** Add up the results of all slices of the i-th group of the batch. */
 struct kl_slice_sum kl_slice_pass_sum(const struct kl_slice_pass *pass, size_t i);
@@ -100,7 +100,7 @@ struct kl_slice_search {
 };
 
 /**
- * Search the next batch of the `total` slices, from search->first on. Returns the number of slices
+ * Search the next batch of the `total` slices, from search->first on. Return the number of slices
  * in it.
  */
 size_t kl_slice_search_run(struct kl_slice_search *search, size_t total, kl_par_fn *fn);

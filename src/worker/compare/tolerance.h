@@ -10,7 +10,7 @@
  */
 
 /**
- * Compute the tolerances of rule `index` for a member; the caller releases `out`. Returns
+ * Compute the tolerances of rule `index` for a member; the caller releases `out`. Return
  * KL_EINVALID if the rule does not fit its tensor.
  */
 int kl_tolerance_make(struct kl_tolerance *out, const struct kl_job *job, size_t index,
@@ -27,13 +27,15 @@ void kl_tolerance_release(struct kl_tolerance *tolerance);
 #define KL_TOLERANCE_STEADY 32
 bool kl_tolerance_is_steady(const struct kl_job *job, const struct kl_member *member);
 /**
- * Return the number of elements in a full group of a `noise` rule at a point; if there are several
- * such rules, the smallest number; if there is none, SIZE_MAX. If groups have at least
+ * Return the number of elements in a full group of a `noise` rule at a point; the smallest number
+ * if there are several such rules; SIZE_MAX if there is none. If groups have at least
  * KL_TOLERANCE_ROOMY elements, almost every member is steady.
  */
 #define KL_TOLERANCE_ROOMY 256
 size_t kl_tolerance_least_group(const struct kl_job *job, const struct kl_point *pt);
-/** Return the smallest number of groups of any `noise` rule at a point; SIZE_MAX: there is none. */
+/**
+ * Return the smallest number of groups of any `noise` rule at a point; SIZE_MAX if there is none.
+ */
 size_t kl_tolerance_least_count(const struct kl_job *job, const struct kl_point *pt);
 
 #endif

@@ -54,8 +54,8 @@ struct kl_gpu_tensor_layout {
 	bool tensor;    /* this argument of the contract is a tensor */
 	bool writable;  /* the kernel may write it (out, inout) */
 	/*
-	 * the kernel only writes it (out); it is poisoned before calls with one of the patterns
-	 * below
+	 * the kernel only writes it (out); before calls it is filled with one of the poison
+	 * patterns below
 	 */
 	bool output;
 	bool zeros; /* an output that must be zero before each call; its pattern is all zero */
@@ -113,8 +113,8 @@ struct kl_gpu_pattern kl_gpu_set_pattern(const struct kl_gpu_tensor_layout *layo
 /** Fill the slack (memory.h) of all tensors with a new pattern. kl_gpu_set_make() does so, too. */
 int kl_gpu_set_slack(struct kl_gpu_set *set, const struct kl_gpu_device *device, uint64_t seed);
 /**
- * Check the slack of writable tensors. KL_ENO (no message): something wrote outside of tensor
- * *tensor, at byte *where (counted from the tensor's first byte).
+ * Check the slack of writable tensors. Return KL_ENO, without a message, if something wrote outside
+ * of tensor *tensor, at byte *where (counted from the tensor's first byte).
  */
 int kl_gpu_set_check(const struct kl_gpu_set *set, const struct kl_gpu_device *device,
 		     size_t *tensor, int64_t *where);
@@ -134,9 +134,9 @@ int kl_gpu_bound_make(struct kl_gpu_bound **out, const struct kl_gpu_device *dev
 void kl_gpu_bound_free(struct kl_gpu_bound *bound, const struct kl_gpu_device *device);
 /**
  * Initialize scratch and run the `prepare` launches; wait at most `limit_ms` for them. Scratch that
- * `prepare` fills is read-only afterwards. Return KL_EINVALID if a launch was refused. KL_ENO (no
- * message): a launch faulted or did not end in time; *ran is the CUDA result, KL_CU_NOT_READY if a
- * launch is still running.
+ * `prepare` fills is read-only afterwards. Return KL_EINVALID if a launch was refused. Return
+ * KL_ENO, without a message, if a launch faulted or did not end in time; *ran is then the CUDA
+ * result, KL_CU_NOT_READY if a launch is still running.
  */
 int kl_gpu_bound_prepare(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 			 uint64_t seed, int64_t limit_ms, int *ran);
@@ -151,7 +151,7 @@ const char *kl_gpu_bound_preparer(const struct kl_gpu_bound *bound);
 int kl_gpu_bound_ready(struct kl_gpu_bound *bound, const struct kl_gpu_device *device,
 		       uint64_t seed, bool poison);
 /**
- * Enqueue the timed part: the zeroing of scratch and the launches. Returns 0, or the CUDA result of
+ * Enqueue the timed part: the zeroing of scratch and the launches. Return 0, or the CUDA result of
  * the first operation that was refused; it sets no error, since formatting a message here would
  * take time. *which is the index of the last launch that was tried; -1 if the zeroing was refused.
  */
@@ -172,8 +172,8 @@ bool kl_gpu_bound_quirk(const struct kl_gpu_bound *bound);
 /* -- wait.c: wait for the stream, classify CUDA results ------------------ */
 
 /**
- * Wait for the stream, at most `limit_ms`. Returns the stream's CUDA result; KL_CU_NOT_READY: the
- * stream was not done in time. A kernel that hangs can be ended only with its process.
+ * Wait for the stream, at most `limit_ms`. Return the stream's CUDA result, or KL_CU_NOT_READY if
+ * the stream was not done in time. A kernel that hangs can be ended only with its process.
  */
 int kl_gpu_wait(const struct kl_gpu_device *device, int64_t limit_ms);
 

@@ -224,7 +224,7 @@ static int ask_send(struct kl_gpu_child *child, void *request, size_t n, int fd)
 	return sendmsg(child->socket, &msg, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
 }
 
-/* Receive a reply. Returns its size; 0 if the process has ended; -1 after a timeout. */
+/* Receive a reply. Return its size; 0 if the process has ended; -1 after a timeout. */
 static ssize_t ask_receive(struct kl_gpu_child *child, void *reply, size_t n, int64_t limit_ms)
 {
 	int64_t end = kl_clock_ns() + limit_ms * 1000000, left;

@@ -74,7 +74,7 @@ int kl_gpu_child_begin(struct kl_gpu_child **out, int ordinal);
 int kl_gpu_child_ready(struct kl_gpu_child *child);
 /** Kill the process, reap it and free `child`, which can be NULL. */
 void kl_gpu_child_free(struct kl_gpu_child *child);
-/** Kill the process without waiting for its end; kl_gpu_child_free() then waits less later. */
+/** Kill the process without waiting for its end. kl_gpu_child_free() then has to wait less. */
 void kl_gpu_child_end(const struct kl_gpu_child *child);
 KL_DEFINE_CLEANUP(struct kl_gpu_child *, kl_gpu_child_free)
 void kl_gpu_child_kill(struct kl_gpu_child *child);
@@ -96,7 +96,8 @@ int kl_gpu_child_ask_plain(struct kl_gpu_child *child, void *request, size_t n, 
 struct kl_gpu_head kl_gpu_head(enum kl_gpu_op op, uint32_t slot, size_t bytes);
 
 /**
- * Load the cubin at `path` into `slot`. KL_ECANNOT and KL_EINVALID (class `launch`): see bind.h.
+ * Load the cubin at `path` into `slot`. Return KL_ECANNOT or KL_EINVALID (class `launch`) as
+ * described in bind.h.
  */
 int kl_gpu_child_module(struct kl_gpu_child *child, uint32_t slot, const char *path);
 

@@ -224,7 +224,7 @@ static void *make_plan(struct kl_cudnn *cudnn, void *config)
 }
 
 /*
- * Run the plan a few times. Returns the least time of a run in ms; INFINITY if the first run fails.
+ * Run the plan a few times. Return the least time of a run in ms; INFINITY if the first run fails.
  */
 static double try_engine(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *pack)
 {

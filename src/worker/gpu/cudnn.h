@@ -79,7 +79,7 @@ struct kl_cudnn_pack {
  */
 int kl_cudnn_choose(struct kl_cudnn *cudnn, void **ops, int64_t nops,
 		    const struct kl_cudnn_pack *pack);
-/** Run the chosen engine. Returns 0 or the library's status. */
+/** Run the chosen engine. Return 0 or the library's status. */
 int kl_cudnn_run(struct kl_cudnn *cudnn, const struct kl_cudnn_pack *pack);
 
 #endif

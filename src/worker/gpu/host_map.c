@@ -18,7 +18,7 @@ static void end_map(struct kl_gpu_host_map *map, const struct kl_gpu_device *dev
 	memset(map, 0, sizeof(*map));
 }
 
-/* Take the kept mapping of the memory that `st` identifies. Returns false if there is none. */
+/* Take the kept mapping of the memory that `st` identifies. Return false if there is none. */
 static bool take_kept(struct kl_gpu_host_map *out, struct kl_gpu_host_maps *maps,
 		      const struct stat *st, uint64_t bytes)
 {

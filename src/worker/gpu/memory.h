@@ -54,8 +54,9 @@ int kl_gpu_buffer_protect(struct kl_gpu_buffer *buffer, const struct kl_gpu_devi
 int kl_gpu_buffer_poison_slack(const struct kl_gpu_buffer *buffer,
 			       const struct kl_gpu_device *device, uint64_t seed);
 /**
- * Wait for the stream and check the slack. KL_ENO (no message): the slack was changed; *where is
- * the first changed byte, counted from the beginning of the data (negative: before the data).
+ * Wait for the stream and check the slack. Return KL_ENO, without a message, if the slack was
+ * changed; *where is then the first changed byte, counted from the beginning of the data and
+ * negative if it is before the data.
  */
 int kl_gpu_buffer_check_slack(const struct kl_gpu_buffer *buffer,
 			      const struct kl_gpu_device *device, uint64_t seed, int64_t *where);

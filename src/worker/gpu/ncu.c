@@ -179,7 +179,7 @@ static bool read_number(double *out, const char *cell)
 	return !*cell && end != plain && !*end && *out >= 0 && *out <= MOST;
 }
 
-/* Column of the kernel's name and of each metric; SIZE_MAX: absent. */
+/* Column of the kernel's name and of each metric; SIZE_MAX if absent. */
 struct columns {
 	size_t kernel, at[KL_ARRAY_SIZE(metrics)];
 	bool any;

@@ -35,8 +35,8 @@ int kl_ncu_find(char **path);
  * Run the program under ncu. *launches is an array with one object for each launch, in order, but
  * at most 16. The members of an object are `kernel`, `ns`, `dram_ppm`, `sm_ppm`, `occupancy_ppm`,
  * `l1_hit_ppm`, `l2_hit_ppm`, `dram_read` and `dram_written` (bytes). All counters are integers;
- * those that ncu did not report are absent. Return KL_ECANNOT if there is no counters could be
- * read. The message says why (no permission or too slow, for example).
+ * those that ncu did not report are absent. Return KL_ECANNOT if no counters could be read. The
+ * message says why (no permission or too slow, for example).
  */
 int kl_ncu_run(json_t **launches, const struct kl_ncu *ncu);
 

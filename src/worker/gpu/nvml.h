@@ -15,7 +15,10 @@
  */
 struct kl_gpu_nvml;
 
-/** Open NVML for GPU `uuid`; free with kl_gpu_nvml_free(). NULL: NVML is not available for it. */
+/**
+ * Open NVML for GPU `uuid`; free with kl_gpu_nvml_free(). Return NULL if NVML is not available for
+ * it.
+ */
 struct kl_gpu_nvml *kl_gpu_nvml_open(const char *uuid);
 void kl_gpu_nvml_free(struct kl_gpu_nvml *nvml);
 KL_DEFINE_CLEANUP(struct kl_gpu_nvml *, kl_gpu_nvml_free)

@@ -61,7 +61,7 @@ int kl_gpu_server_answer(struct kl_gpu_server *server, const struct kl_gpu_head 
 
 /*
  * Receive a message into `room`; *n is its size in bytes. *fd is the descriptor sent with it; -1 if
- * there is none. Returns ENDED if the socket is closed.
+ * there is none. Return ENDED if the socket is closed.
  */
 static int receive_request(int socket, void *room, size_t *n, int *fd)
 {

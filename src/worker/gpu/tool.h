@@ -54,7 +54,8 @@ int kl_gpu_fill(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uin
 		const struct kl_gpu_pattern *pattern);
 /**
  * Wait for the stream and compare the n bytes at `at` with bytes [from, from + n) of the pattern.
- * KL_ENO (no message): they differ; *where is the first byte that differs, counted from `at`.
+ * Return KL_ENO, without a message, if they differ; *where is then the first byte that differs,
+ * counted from `at`.
  */
 int kl_gpu_check(const struct kl_gpu_device *device, uint64_t at, uint64_t n, uint64_t from,
 		 const struct kl_gpu_pattern *pattern, uint64_t *where);

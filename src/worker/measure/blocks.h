@@ -33,8 +33,9 @@ enum kl_blocks_who {
 
 struct kl_blocks_subject {
 	const char *what; /* name in the report; only for the parent and the baseline */
-	bool there;     /* measure the subject; the sampler clears this if it cannot be measured */
-	bool once;      /* set by the sampler: one measurement in each block is enough */
+	/* true to measure the subject; the sampler clears it if the subject cannot be measured */
+	bool there;
+	bool once;      /* set by the sampler if one measurement in each block is enough */
 	double *log_ns; /* mean logarithm of ns for each block; owned by this module */
 };
 

@@ -23,13 +23,13 @@ struct kl_fresh {
 int kl_fresh_start(struct kl_subject **out, const struct kl_fresh *fresh,
 		   const struct kl_member *member, const struct kl_trial *trial);
 /**
- * Call the candidate once with the input, addresses and poison of `trial`. Returns 1 if the call
+ * Call the candidate once with the input, addresses and poison of `trial`. Return 1 if the call
  * ended well, with its outputs in `got`; 0 if not, with the reason in *end; negative on error.
  */
 int kl_fresh_call(struct kl_call *end, const void **got, struct kl_subject *subject,
 		  const struct kl_job *job, const struct kl_trial *trial);
 /**
- * Call the candidate once and judge its answer to `member`. Returns 1 if it is right; 0 if it is
+ * Call the candidate once and judge its answer to `member`. Return 1 if it is right; 0 if it is
  * wrong or if the call did not end well; negative on error.
  */
 int kl_fresh_answer(struct kl_subject *subject, const struct kl_job *job,

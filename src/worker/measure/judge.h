@@ -49,8 +49,8 @@ void kl_judge_accept(struct kl_judge *judge, const struct kl_judge_call *call,
 		     const struct kl_mismatch *mismatch);
 /**
  * Find the first element whose bits differ from the answer kept for the same input and guard side.
- * Returns false if there is no such element, or if no answer was kept. Sets the place and the
- * values in `mismatch`, but not `why`.
+ * Return false if there is no such element, or if no answer was kept. Sets the place and the values
+ * in `mismatch`, but not `why`.
  */
 bool kl_judge_changed(struct kl_mismatch *mismatch, const struct kl_judge *judge,
 		      const struct kl_judge_call *call);
@@ -58,7 +58,7 @@ bool kl_judge_changed(struct kl_mismatch *mismatch, const struct kl_judge *judge
 /**
  * Compute a digest of the first answer to each input. Two kernels that were called with the same
  * inputs have the same digest if their answers have the same bits, whatever the order of the calls.
- * Returns false if no answer, or not every answer, was kept.
+ * Return false if no answer, or not every answer, was kept.
  */
 bool kl_judge_digest(char hex[KL_SHA256_HEX], const struct kl_judge *judge);
 

@@ -22,12 +22,12 @@ int kl_profile_fail(json_t *result, const char *class, const char *fmt, ...)
  */
 void kl_profile_describe(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			 const struct kl_mismatch *mismatch, const char *why);
-/** Report a call that did not end with KL_CALL_OK. Returns KL_PROFILE_FAILED. */
+/** Report a call that did not end with KL_CALL_OK. Return KL_PROFILE_FAILED. */
 int kl_profile_fail_end(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			const struct kl_call *call);
 /**
  * Report a wrong answer. `kept` is the earlier input to which the answer is right; NULL if there is
- * no such input. Returns KL_PROFILE_FAILED.
+ * no such input. Return KL_PROFILE_FAILED.
  */
 int kl_profile_fail_wrong(json_t *result, const struct kl_job *job, const struct kl_member *at,
 			  const struct kl_mismatch *mismatch, const struct kl_member *kept);

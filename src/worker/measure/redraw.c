@@ -12,7 +12,7 @@
 #include "worker/measure/fresh_call.h"
 
 /*
- * Judge the answer by every rule. Returns 1 if only rules `noise` refuse it, and each error is at
+ * Judge the answer by every rule. Return 1 if only rules `noise` refuse it, and each error is at
  * most KL_REDRAW_MOST times the allowed one; 0 if not; negative on error. If 1, `mismatch` gets the
  * margin and the number of elements of all outputs.
  */
@@ -52,8 +52,8 @@ static bool same_answer(const struct kl_job *job, const struct kl_member *member
 }
 
 /*
- * Call the kernel with each fresh draw. Returns 1 if it answers all correctly, 0 if not, negative
- * on error.
+ * Call the kernel with each fresh draw. Return 1 if it answers all correctly, 0 if not, negative on
+ * error.
  */
 static int answer_all(struct kl_subject *subject, const struct kl_job *job,
 		      const struct kl_pool *fresh, const struct kl_trial *like)
@@ -82,8 +82,8 @@ struct attempt {
 };
 
 /*
- * Call the kernel with KL_REDRAWS fresh draws. Returns 1 if it answers all correctly, 0 if not,
- * negative on error. Returns 0 also if only some draws could be made, as for some further bands:
+ * Call the kernel with KL_REDRAWS fresh draws. Return 1 if it answers all correctly, 0 if not,
+ * negative on error. Return 0 also if only some draws could be made, as for some further bands:
  * with fewer draws, a wrong kernel would have a better chance.
  */
 static int try_draws(struct attempt *attempt, struct kl_subject *subject)
@@ -109,7 +109,7 @@ static int try_draws(struct attempt *attempt, struct kl_subject *subject)
 }
 
 /*
- * Make the same call in a new process. Returns 1 if the call ends well and, if the job promises
+ * Make the same call in a new process. Return 1 if the call ends well and, if the job promises
  * determinism, gives the same bits as in `got`; 0 if not; negative on error.
  */
 static int call_again(struct attempt *attempt, struct kl_subject *subject, const void *const *got)

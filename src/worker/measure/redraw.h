@@ -44,7 +44,7 @@ struct kl_redraw {
  * Find out if the wrong answer `got` to `member` is wrong by chance. `mismatch` is the result of
  * kl_compare() for it; `trial` is its call. First the same call is made again in a new process: a
  * deterministic kernel must give the same bits, so that the answer cannot depend on other calls.
- * Then the kernel is called with fresh draws. Returns 1 if the kernel answers all fresh draws
+ * Then the kernel is called with fresh draws. Return 1 if the kernel answers all fresh draws
  * correctly, 0 if not or if there is no redraw, negative on error. If 1, the margin and the
  * elements in `mismatch` are those of all outputs, including those after the first wrong one.
  */

@@ -14,8 +14,8 @@
 /**
  * Find an earlier input to which `got` is a right answer under the rules. `met` has the members
  * with which this process was called before, and `own` is the member that `got` should answer.
- * Return the last such member among `met` at the point of `own`. NULL: there is none, or the answer
- * is too uniform to tell (one value throughout, or few elements).
+ * Return the last such member among `met` at the point of `own`. Return NULL if there is no such
+ * member, or if the answer is too uniform to tell (one value throughout, or few elements).
  */
 const struct kl_member *kl_replay_of(const struct kl_job *job, const struct kl_member *own,
 				     const struct kl_member *const *met, size_t nmet,
@@ -25,9 +25,9 @@ bool kl_replay_is_telling(const struct kl_job *job, const struct kl_member *own,
 			  const void *const *got);
 /**
  * Find out if a kernel in C keeps answers when its wrong answer has too few elements to tell. Call
- * it in a new process with two inputs of a performance point, at the addresses of `like`. Returns
+ * it in a new process with two inputs of a performance point, at the addresses of `like`. Return
  * true if its second answer is wrong for the second input but right for the first; `pair` then has
- * both inputs. Returns false also if the kernel could not be called.
+ * both inputs. Return false also if the kernel could not be called.
  */
 bool kl_replay_probe(const struct kl_member *pair[2], struct kl_mismatch *mismatch,
 		     const struct kl_fresh *fresh, const struct kl_pool *pool,

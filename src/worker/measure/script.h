@@ -62,7 +62,7 @@ struct kl_script_source {
 
 /**
  * Fill the source for a point. `fresh` is a pool made for this candidate; NULL to take the noise
- * for calls that may be measured from the session's pool. Returns KL_EINVALID if there are fewer
+ * for calls that may be measured from the session's pool. Return KL_EINVALID if there are fewer
  * than KL_SCRIPT_MEASURED noise members for them, or none for other calls.
  */
 int kl_script_source(struct kl_script_source *out, const struct kl_job *job,

@@ -20,7 +20,7 @@ static void add_met(struct kl_visit *visit, const struct kl_member *member)
 
 /*
  * Find out why an answer is wrong: find an earlier input for which it is right, or else redraw.
- * Returns 1 if it is wrong by chance, 0 if not, negative on error.
+ * Return 1 if it is wrong by chance, 0 if not, negative on error.
  */
 static int judge_wrong(struct kl_visit *visit, const struct kl_visit_plan *plan,
 		       const struct kl_script_call *call, const struct kl_judge_call *judged)
@@ -39,7 +39,7 @@ static int judge_wrong(struct kl_visit *visit, const struct kl_visit_plan *plan,
 	return 1;
 }
 
-/* Judge an answer. Returns 1 if it is right, 0 if not, negative on error. */
+/* Judge an answer. Return 1 if it is right, 0 if not, negative on error. */
 static int judge_answer(struct kl_visit *visit, struct kl_subject *subject,
 			const struct kl_visit_plan *plan, const struct kl_script_call *call)
 {
@@ -77,7 +77,7 @@ static void take_times(struct kl_visit *visit)
 }
 
 /*
- * Make one call and judge its answer, if it is to be judged. Returns 1 if nothing is wrong, 0 if
+ * Make one call and judge its answer, if it is to be judged. Return 1 if nothing is wrong, 0 if
  * something is, negative on error.
  */
 static int call_subject(struct kl_visit *visit, struct kl_subject *subject,

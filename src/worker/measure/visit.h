@@ -57,7 +57,7 @@ struct kl_visit {
 	size_t nmet;
 };
 
-/** Run a visit. Returns 0 whatever the kernel did, an error if it cannot be started or called. */
+/** Run a visit. Return 0 whatever the kernel did, an error if it cannot be started or called. */
 int kl_visit(struct kl_visit *out, const struct kl_visit_plan *plan);
 /** Return true if every call of the visit ended well and no judged answer was wrong. */
 bool kl_visit_ok(const struct kl_visit *visit);

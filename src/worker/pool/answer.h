@@ -36,8 +36,8 @@ void kl_answer_truth(struct kl_answer *answer, const struct kl_job *job,
 int kl_answer_compare(struct kl_mismatch *at, const struct kl_job *job,
 		      const struct kl_member *member, const struct kl_answer *answer);
 /**
- * Judge the answer with kl_compare_first(). Returns 1 if it is right; 0 if not, with the first
- * wrong element in *at; negative on error.
+ * Judge the answer with kl_compare_first(). Return 1 if it is right; 0 if not, with the first wrong
+ * element in *at; negative on error.
  */
 int kl_answer_right(struct kl_mismatch *at, const struct kl_job *job,
 		    const struct kl_member *member, const struct kl_answer *answer);

@@ -34,13 +34,13 @@ struct kl_domain_draw {
 	double volume; /* largest product of all dims, where 0 counts as 1 */
 	/**
 	 * Return true if a point that meets all conditions may be drawn. If NULL, every such point
-	 * may be drawn..
+	 * may be drawn.
 	 */
 	bool (*fits)(const void *ctx, const int64_t *dim);
 	const void *ctx;
 };
 
-/** Draw a point into `dim`. Returns KL_ENO, without an error message, if no point was found. */
+/** Draw a point into `dim`. Return KL_ENO, without an error message, if no point was found. */
 int kl_domain_draw(int64_t *dim, const struct kl_domain_draw *draw, struct kl_rng *rng);
 
 /**
@@ -60,7 +60,7 @@ struct kl_domain_range {
 /**
  * Narrow `range` by the conditions on dim `d`. `known[i]` is true if dim i has a value, dim[i]. If
  * two conditions are joined by || and neither is decided yet, narrow by one of them, chosen at
- * random. Returns false if no value is left.
+ * random. Return false if no value is left.
  */
 bool kl_domain_narrow(struct kl_domain_range *range, struct kl_expr *const *condition,
 		      size_t ncondition, size_t d, const int64_t *dim, const bool *known,

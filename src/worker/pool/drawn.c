@@ -181,7 +181,7 @@ static size_t last_group(const struct drawing *drawing)
 
 /*
  * Draw the larger point of a pair. It has at least an eighth of the allowed volume and groups of at
- * least `group` elements; if no such point is found in LOOKS draws, the last one is taken. Returns
+ * least `group` elements; if no such point is found in LOOKS draws, the last one is taken. Return
  * false if no point can be drawn.
  */
 static bool draw_larger(struct drawing *drawing, size_t group)

@@ -27,7 +27,7 @@ struct kl_fill_spec {
 };
 
 /**
- * Generate a tensor; `out` must have room for every element. Returns KL_EINVALID if the fill is not
+ * Generate a tensor; `out` must have room for every element. Return KL_EINVALID if the fill is not
  * canonical; the error message says why.
  */
 int kl_fill_make(void *out, const struct kl_fill_spec *spec);

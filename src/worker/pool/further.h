@@ -51,7 +51,7 @@ enum kl_further {
 /* Maximum number of bands of a point: one `graded` for each dim, and one of every other kind. */
 #define KL_FURTHER_MAX (KL_FURTHERS - 1 + KL_MAX_DIMS)
 
-/** List the further bands that can be drawn at a point. Returns their number. */
+/** List the further bands that can be drawn at a point. Return their number. */
 size_t kl_further_list(char band[KL_FURTHER_MAX][32], const struct kl_job *job,
 		       const struct kl_point *pt);
 /** Return the number of attempts that kl_further_fill() can make with different results. */

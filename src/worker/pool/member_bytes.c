@@ -220,7 +220,7 @@ static int honest_passes(const struct kl_job *job, const struct kl_member *membe
 }
 
 /*
- * Make one attempt at a member of a further band. Returns 1 if the member can be used, 0 if not, or
+ * Make one attempt at a member of a further band. Return 1 if the member can be used, 0 if not, or
  * an error. Return KL_ECANNOT if the oracle failed.
  */
 static int try_further(char *base, const struct kl_poolfile *layout, const struct kl_job *job,

@@ -28,7 +28,7 @@ void kl_oracles_release(struct kl_oracles *oracles);
 
 /**
  * Make a member's inputs and answers in `base`, zeroed memory of kl_poolfile.total bytes; `key` is
- * the key of this member. Returns KL_ECANNOT if an oracle fails, or gives a non-finite answer to
+ * the key of this member. Return KL_ECANNOT if an oracle fails, or gives a non-finite answer to
  * finite inputs.
  */
 int kl_poolmake(char *base, const struct kl_job *job, const struct kl_member *member,

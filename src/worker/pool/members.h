@@ -10,8 +10,8 @@
  */
 
 /**
- * Plan the members of a job's pool; the caller frees *out. `choice` seeds the choice of those
- * members that are chosen at random; 0: plan all that could be chosen, for a replay.
+ * Plan the members of a job's pool; the caller frees *out. `choice` is the seed by which some
+ * members are chosen at random; with 0, plan all members that could be chosen, for a replay.
  */
 void kl_members_plan(struct kl_member **out, size_t *n, const struct kl_job *job, uint64_t choice);
 

@@ -120,7 +120,7 @@ static int open_file(struct kl_pool *pool)
 
 /*
  * Choose the late members to be made: those at points where the honest errors measured so far
- * differ too much to compute tolerances from them. Returns false if there are none.
+ * differ too much to compute tolerances from them. Return false if there are none.
  */
 static bool choose_late(bool *skip, const struct kl_pool *pool)
 {

@@ -22,11 +22,11 @@
  *
  * Every member is drawn under a key of its own, derived from the master key of the pool. The master
  * key is random and forgotten once the pool is built, unless job->seed asks for a replay: the same
- * seed then gives the same members. A second process of the same operation opens the existing
- * file; a pool made from other oracle objects, for another job or another seed is rebuilt.
+ * seed then gives the same members. A second process of the same operation opens the existing file;
+ * a pool made from other oracle objects, for another job or another seed is rebuilt.
  *
- * The file holds the truth, so it has mode 0600 in a directory of mode 0700, and only the
- * worker's parent process ever maps it.
+ * The file holds the truth, so it has mode 0600 in a directory of mode 0700, and only the worker's
+ * parent process ever maps it.
  */
 #define KL_POOL_DRAWS 3     /* noise members of a performance point */
 #define KL_POOL_TWIN "twin" /* band of the near-duplicate input */
@@ -34,8 +34,8 @@
 struct kl_pool;
 struct kl_yardsticks;
 /**
- * Open or build the pool; the pool borrows `job`. Returns KL_ECANNOT if the oracle faults, hangs,
- * or gives a non-finite answer to finite inputs; the error message has the details.
+ * Open or build the pool; the pool borrows `job`. Return KL_ECANNOT if the oracle faults, hangs, or
+ * gives a non-finite answer to finite inputs; the error message has the details.
  */
 int kl_pool_open(struct kl_pool **out, const struct kl_job *job);
 void kl_pool_free(struct kl_pool *pool);
@@ -68,7 +68,8 @@ const struct kl_yardsticks *kl_pool_yardsticks(const struct kl_pool *pool);
 int kl_pool_make_own(struct kl_pool **out, const struct kl_job *job, const atomic_bool *stop);
 /**
  * Build a pool that has only member `of` of the job's pool (and the original, if `of` is a twin),
- * drawn as in a replay with job->seed. Its file does not stay on disk, and no other pool is changed.
+ * drawn as in a replay with job->seed. Its file does not stay on disk, and no other pool is
+ * changed.
  */
 int kl_pool_make_one(struct kl_pool **out, const struct kl_job *job, const struct kl_member *of);
 /**
@@ -86,7 +87,7 @@ int kl_pool_make_fresh(struct kl_pool **out, const struct kl_job *job, const str
 int kl_pool_make_again(struct kl_pool **out, const struct kl_job *job, const struct kl_pool *like,
 		       const struct kl_member *of, size_t draws, int number);
 /**
- * Return the index of the member with the point, band and draw of `of`; KL_POOL_NONE: there is
+ * Return the index of the member with the point, band and draw of `of`; KL_POOL_NONE if there is
  * none.
  */
 size_t kl_pool_find(const struct kl_pool *pool, const struct kl_member *of);

@@ -64,7 +64,7 @@ static size_t take_part(struct part *part, size_t i)
 }
 
 /*
- * Replace one random part whose redrawn values differ. Returns the number of its elements; 0 if no
+ * Replace one random part whose redrawn values differ. Return the number of its elements; 0 if no
  * such part was found.
  */
 static size_t take_one(struct part *part, struct kl_rng *rng)
@@ -79,7 +79,7 @@ static size_t take_one(struct part *part, struct kl_rng *rng)
 /*
  * Replace each part with a probability of of_64/64. If there are at least 3 parts, keep the first
  * and the last, because most kernels that keep answers would recognize an input by these parts.
- * Returns the number of elements in the parts that now differ.
+ * Return the number of elements in the parts that now differ.
  */
 static size_t take_share(struct part *part, struct kl_rng *rng, unsigned of_64)
 {

@@ -31,8 +31,8 @@ bool kl_yardsticks_settled(const struct kl_yardsticks *yardsticks, const struct 
 			   double least);
 /**
  * Return the yardstick of rule `index` for a member: that of its band (of a twin: noise) or, if its
- * band has at most one execution and elements share roundings, that of the noise band. NULL: the
- * member's own honest errors decide.
+ * band has at most one execution and elements share roundings, that of the noise band. Return NULL
+ * if the member's own honest errors decide.
  */
 const struct kl_yardstick *kl_yardsticks_find(const struct kl_yardsticks *yardsticks,
 					      const struct kl_member *member, size_t index);

@@ -12,11 +12,11 @@
 
 /**
  * Draw a seed that names, in a replay of `job`, the call with member `of` on guard side `right`.
- * The seed names this call even if the replay lacks members that could not be made. Returns 0 if
- * the job has no such member.
+ * The seed names this call even if the replay lacks members that could not be made. Return 0 if the
+ * job has no such member.
  */
 uint64_t kl_first_call_seed(const struct kl_job *job, const struct kl_member *of, bool right);
-/** Find the call that a seed names. Returns false if it names no call. */
+/** Find the call that a seed names. Return false if it names no call. */
 bool kl_first_call_of(size_t *member, bool *right, const struct kl_pool *pool, uint64_t seed);
 
 #endif

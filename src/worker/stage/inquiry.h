@@ -69,9 +69,13 @@ struct kl_round {
 	const struct kl_point *point;
 	const size_t *member; /* indices into the pool, in order */
 	size_t n;
-	bool right;       /* align the buffers to the guard page on their right */
-	const bool *side; /* guard side of each call; NULL, as always for cuda: `right` for all */
-	/* pool index of a member at another point, to call first; NULL, as always for cuda: none */
+	bool right; /* align the buffers to the guard page on their right */
+	/* guard side of each call; if NULL, as always for cuda, `right` applies to all calls */
+	const bool *side;
+	/*
+	 * pool index of a member at another point, to call first; NULL if there is none, as always
+	 * for cuda
+	 */
 	const size_t *before;
 	/**
 	 * Return true to skip the call of member[i]. Called just before each call, so that the cost
@@ -88,7 +92,7 @@ struct kl_round {
 void kl_inquiry_init(struct kl_inquiry *inquiry, const struct kl_job *job, struct kl_pool *pool);
 void kl_inquiry_release(struct kl_inquiry *inquiry);
 
-/** Run a round. Returns 0 whatever the kernel did, or an error if it could not be called. */
+/** Run a round. Return 0 whatever the kernel did, or an error if it could not be called. */
 int kl_inquiry_round(struct kl_inquiry *inquiry, const struct kl_round *round);
 /** Return true if the member with this pool index was answered correctly on either guard side. */
 bool kl_inquiry_passed(const struct kl_inquiry *inquiry, size_t member);

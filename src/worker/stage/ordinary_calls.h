@@ -19,7 +19,7 @@
 
 /**
  * Make ordinary calls at every point: first at the performance points, then at the others, then,
- * unless calls are slow, at the first performance point again. Returns 0 whatever the kernel did.
+ * unless calls are slow, at the first performance point again. Return 0 whatever the kernel did.
  * Appends to `notes` each performance point at which calls are too slow to make all of them.
  */
 int kl_ordinary_calls(struct kl_inquiry *inquiry, json_t *notes);

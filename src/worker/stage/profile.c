@@ -281,7 +281,7 @@ static void doubt_times(struct profile *profile)
 	kl_json_set_str(profile->result, "message", message);
 }
 
-/* Profile one point. Returns 0, KL_PROFILE_FAILED or an error. */
+/* Profile one point. Return 0, KL_PROFILE_FAILED or an error. */
 static int profile_point(struct profile *profile, const struct kl_pool *pool,
 			 const struct kl_pool *fresh, const struct kl_point *pt, int cpu)
 {

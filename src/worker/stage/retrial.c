@@ -82,7 +82,7 @@ static void take_failure(struct kl_inquiry *inquiry, const struct kl_inquiry *ag
 
 /*
  * Make the failed call again under a new seed that names it. If it fails with the same class, put
- * the new failure in place of the first. Returns 1 if so, 0 if not, or an error.
+ * the new failure in place of the first. Return 1 if so, 0 if not, or an error.
  */
 static int try_seed(struct kl_inquiry *inquiry, struct kl_job *job, const struct kl_member *member,
 		    bool pair)
@@ -122,7 +122,7 @@ static int try_drawn(struct kl_inquiry *inquiry, const struct kl_member *member,
 	return err < 0 ? err : try_seed(inquiry, &drawn.job, &moved, pair);
 }
 
-/* Try once to repeat a failure. Returns 1 if it was repeated, 0 if not, negative on error. */
+/* Try once to repeat a failure. Return 1 if it was repeated, 0 if not, negative on error. */
 static int try_again(struct kl_inquiry *inquiry, const struct kl_member *member)
 {
 	struct kl_job job = *inquiry->job;
@@ -164,7 +164,7 @@ static int64_t seed_count(const struct kl_inquiry *inquiry, const struct kl_memb
 	return !member->further || n < 1 ? 1 : n < SEEDS ? n : SEEDS;
 }
 
-/* Try seeds until one repeats the failure. Returns true if one did. */
+/* Try seeds until one repeats the failure. Return true if one did. */
 static bool try_seeds(struct kl_inquiry *inquiry)
 {
 	const struct kl_member *member = kl_pool_get(inquiry->pool, inquiry->failed.member);

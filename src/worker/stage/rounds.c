@@ -17,7 +17,7 @@
 /*
  * Choose a member at a larger point to be called first; if schedule->point is inquiry->after_perf,
  * one at a larger performance point. Only points at which there were calls are considered, since
- * their cost is known. Returns false if no such point is cheap enough.
+ * their cost is known. Return false if no such point is cheap enough.
  */
 static bool choose_before(size_t *out, struct kl_schedule *schedule)
 {

@@ -24,7 +24,7 @@ struct kl_rounds_left {
 
 /**
  * Call the candidate at a performance point. `alone` is true if the job has only performance
- * points, so that a nondeterministic kernel must be found here. Returns 0 whatever the kernel did.
+ * points, so that a nondeterministic kernel must be found here. Return 0 whatever the kernel did.
  */
 int kl_rounds_perf(struct kl_rounds_left *left, struct kl_inquiry *inquiry,
 		   const struct kl_point *pt, bool alone);
@@ -33,7 +33,7 @@ int kl_rounds_perf(struct kl_rounds_left *left, struct kl_inquiry *inquiry,
  * point. Does nothing if calls are slow or no other point is small enough.
  */
 int kl_rounds_perf_again(struct kl_inquiry *inquiry, const struct kl_point *pt);
-/** Call the candidate at a point that is not timed. Returns 0 whatever the kernel did. */
+/** Call the candidate at a point that is not timed. Return 0 whatever the kernel did. */
 int kl_rounds_also(struct kl_rounds_left *left, struct kl_inquiry *inquiry,
 		   const struct kl_point *pt);
 

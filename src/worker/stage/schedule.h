@@ -19,7 +19,8 @@ struct kl_schedule {
 	struct kl_rng rng;
 	/* for the current round: */
 	const size_t *member; /* pool indices, in the order of the calls */
-	size_t spare; /* index in `member` of a call made only if calls are slow; SIZE_MAX: none */
+	/* index in `member` of a call made only if calls are slow; SIZE_MAX if there is none */
+	size_t spare;
 	size_t first, step; /* if calls are slow, make only every `step`-th call from `first` on */
 };
 

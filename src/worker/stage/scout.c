@@ -5,7 +5,7 @@
 
 #define POINTS 3
 
-/* List the indices of the points that are not timed, the smallest first. Returns their number. */
+/* List the indices of the points that are not timed, the smallest first. Return their number. */
 static size_t untimed_points(size_t *order, const struct kl_job *job)
 {
 	size_t n = 0;

@@ -15,7 +15,7 @@
 
 /**
  * Call the candidate once at up to three points that are not timed: the smallest, one in the
- * middle, the largest. Returns 0 whatever the kernel did.
+ * middle, the largest. Return 0 whatever the kernel did.
  */
 int kl_scout(struct kl_inquiry *inquiry);
 

@@ -17,7 +17,7 @@
  */
 #define KL_SOAK_LEAST 6
 
-/** Soak a candidate that has been called at all points. Returns 0 whatever the kernel did. */
+/** Soak a candidate that has been called at all points. Return 0 whatever the kernel did. */
 int kl_soak(struct kl_inquiry *inquiry, json_t *notes);
 
 #endif

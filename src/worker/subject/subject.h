@@ -75,7 +75,7 @@ enum kl_subject_kind { KL_SUBJECT_KERNEL, KL_SUBJECT_ORACLE, KL_SUBJECT_BASELINE
  */
 struct kl_subject_memory {
 	struct kl_subject_lent {
-		unsigned char *map;   /* NULL: none yet, or in use by a subject */
+		unsigned char *map;   /* NULL if not allocated yet, or in use by a subject */
 		unsigned char *slack; /* room for the expected bytes around the data */
 		uint64_t bytes;
 		/* allocate at least this many bytes; 0 for the size of the tensor */
@@ -101,7 +101,7 @@ struct kl_subject_spec {
 	/* surface c: a second point to call at; NULL if there is none */
 	const struct kl_point *other;
 	/*
-	 * cuda: between calls nothing is reloaded, overwritten or poisoned, so that a call finds
+	 * cuda: nothing is reloaded, overwritten or poisoned between calls, so that a call finds
 	 * memory as the last call left it; kl_subject_poison() has no effect
 	 */
 	bool ordinary;

@@ -22,11 +22,13 @@ struct kl_subject_ops {
 	bool (*traced)(const struct kl_subject *s);
 	int64_t (*handshake_ns)(const struct kl_subject *s);
 	void (*flush)(struct kl_subject *s);
-	bool (*widens)(const struct kl_subject *s, size_t arg); /* NULL: always false */
+	/* NULL if the result is always false */
+	bool (*widens)(const struct kl_subject *s, size_t arg);
 	int (*call)(struct kl_subject *s, struct kl_call *out);
-	int (*check)(struct kl_subject *s, struct kl_call *out); /* NULL: call() makes the checks */
-	void (*limit)(struct kl_subject *s, int64_t ms); /* NULL: only extend() sets limits */
-	void (*extend)(struct kl_subject *s, int times); /* NULL: only limit() sets limits */
+	/* NULL if call() makes the checks */
+	int (*check)(struct kl_subject *s, struct kl_call *out);
+	void (*limit)(struct kl_subject *s, int64_t ms); /* NULL if only extend() sets limits */
+	void (*extend)(struct kl_subject *s, int times); /* NULL if only limit() sets limits */
 };
 
 int kl_subject_start_cpu(struct kl_subject **out, const struct kl_job *job,

@@ -77,8 +77,7 @@ struct kl_cpu_subject {
 	const struct kl_wire_arg *arg; /* the arguments at that point, in `wire` */
 	uint64_t offset[KL_MAX_ARGS];  /* offset of the data in the memfd, in bytes */
 	/*
-	 * borrowed; gets the memory of the tensors back at the end; NULL to free that memory
-	 * instead
+	 * borrowed; receives the memory of the tensors at the end; NULL to free that memory instead
 	 */
 	struct kl_subject_memory *memory;
 	struct kl_trace_regs home; /* registers at the first trap */

@@ -31,7 +31,7 @@
 /* A construct whose work is shared (openmp_share.c), such as a loop and its iterations. */
 struct kl_share {
 	uint32_t lock;
-	uint32_t use;  /* number of the construct that this serves, from 1; 0 if free */
+	uint32_t use;  /* number of the construct that this entry serves, from 1; 0 if free */
 	uint32_t left; /* threads that have left the construct */
 	uint32_t waiting;
 	uint64_t count, chunk; /* iterations in all; iterations in a chunk */
@@ -47,8 +47,8 @@ struct kl_share {
 struct kl_team {
 	uint32_t size;
 	uint32_t level;  /* number of nested regions, this one included */
-	bool active;     /* it or a region around it has more than one thread */
-	uint32_t inside; /* 1: its threads begin inside of the construct share[0]; otherwise 0 */
+	bool active;     /* this region, or a region around it, has more than one thread */
+	uint32_t inside; /* 1 if its threads begin inside of the construct share[0]; otherwise 0 */
 	uint32_t arrived, phase, waiting; /* barrier */
 	struct kl_share share[KL_TEAM_SHARES];
 };
@@ -72,7 +72,7 @@ void kl_team_run(struct kl_team *team, void (*fn)(void *), void *data);
 /** The team of a region with several threads; there is at most one such region at a time. */
 extern struct kl_team kl_team_all;
 
-/** Sleep while *word is `value`. This can also return early, for no reason. */
+/** Sleep while *word is `value`. The function can also return early. */
 void kl_team_sleep(uint32_t *word, uint32_t value);
 /** Wake up to `n` threads that sleep on *word. */
 void kl_team_wake(uint32_t *word, uint32_t n);

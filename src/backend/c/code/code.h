@@ -151,7 +151,7 @@ void kl_code_insn_ref(struct kl_ref *out, const struct kl_code *code, size_t fun
 /**
  * Find the target of a call or jump. The target is known if the branch is direct, or goes through a
  * pointer that code cannot change: a slot of the global offset table, or a constant that is not
- * indexed. KL_REF_NONE: the target depends on data.
+ * indexed. It is KL_REF_NONE if it depends on data.
  */
 void kl_code_branch_target(struct kl_ref *out, const struct kl_code *code, size_t func, size_t i);
 

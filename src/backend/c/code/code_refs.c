@@ -123,7 +123,10 @@ const unsigned char *kl_code_insn_bytes(size_t *n, const struct kl_code *code, s
 	return section->data + code->insn[i].addr;
 }
 
-/* Find the target of a pointer in data; KL_REF_NONE: it is not a pointer, or code can change it. */
+/*
+ * Find the target of a pointer in data. The target is KL_REF_NONE if the data is not a pointer, or
+ * code can change it.
+ */
 static void constant_pointer(struct kl_ref *out, const struct kl_code *code,
 			     const struct kl_ref *slot)
 {

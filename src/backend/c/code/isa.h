@@ -23,7 +23,7 @@ struct kl_isa_insn {
 	unsigned len;
 	const char *name; /* mnemonic: "vaddps" */
 	const char *set;  /* instruction set: "AVX2" */
-	int level;        /* lowest level that has the set; KL_ISA_NO_LEVEL: no level has it */
+	int level;        /* lowest level that has the set; KL_ISA_NO_LEVEL if no level has it */
 	/* why a kernel must not use it: "calls the system"; NULL if a kernel may use it */
 	const char *harm;
 };

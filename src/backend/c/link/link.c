@@ -59,7 +59,7 @@ int kl_link_failed(const struct kl_linker *linker, size_t obj, const char *fmt, 
 
 /* -- adding objects and marking sections ------------------------------------------------------- */
 
-/* Return the segment of a section; KL_LINK_NOWHERE: an image has no such sections. */
+/* Return the segment of a section; KL_LINK_NOWHERE if an image has no such sections. */
 static int segment_of(const struct kl_osec *section)
 {
 	if (!(section->flags & SHF_ALLOC) || section->flags & (SHF_TLS | SHF_COMPRESSED))

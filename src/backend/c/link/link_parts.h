@@ -101,8 +101,8 @@ int kl_link_failed(const struct kl_linker *linker, size_t obj, const char *fmt, 
  * --- functions of link.c
  */
 /**
- * Mark a section as live. KL_ENO, KL_ECANNOT (see kl_link_failed): an image cannot have such a
- * section.
+ * Mark a section as live. Return KL_ENO or KL_ECANNOT (see kl_link_failed()) if an image cannot
+ * have such a section.
  */
 int kl_link_mark(struct kl_linker *linker, size_t obj, size_t sec);
 /**

@@ -69,7 +69,7 @@ KL_DEFINE_CLEANUP(struct kl_gpu_timer *, kl_gpu_timer_free)
 const char *kl_gpu_timer_what(const struct kl_job *job, int who);
 /**
  * Time `n` calls of subject `who`: call i uses set which[i]. In mode KL_GPU_TIME_HOT, each timed
- * call follows an untimed call on set `warm`. Returns 0 even if a call ended badly: out->how says
+ * call follows an untimed call on set `warm`. Return 0 even if a call ended badly: out->how says
  * how the calls ended. After a fault or a hang the process has ended.
  */
 int kl_gpu_timer_visit(struct kl_gpu_timer *timer, int who, enum kl_gpu_time_mode mode,

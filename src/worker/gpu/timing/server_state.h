@@ -107,7 +107,7 @@ void kl_gpu_timing_drop_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed 
 int kl_gpu_timing_ready(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
 			uint64_t seed, bool poison);
 /**
- * Make the call itself. Returns 0, or the status with which a launch was refused. *which is the
+ * Make the call itself. Return 0, or the status with which a launch was refused. *which is the
  * index of the last launch that was tried; -1 if unknown.
  */
 int kl_gpu_timing_launch(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed, uint32_t place,
@@ -127,7 +127,7 @@ int kl_gpu_timing_stamp(struct kl_gpu_timing *timing, uint32_t call, int which);
 size_t kl_gpu_timing_launches(const struct kl_gpu_timing *timing, const struct kl_gpu_timed *timed);
 /**
  * Release the stream and wait for the enqueued calls. `rc` is 0, or the status with which launch
- * `which` was refused. Returns 0, with the end of the calls in how->end, or a negative error if the
+ * `which` was refused. Return 0, with the end of the calls in how->end, or a negative error if the
  * GPU itself fails.
  */
 int kl_gpu_timing_settle(struct kl_gpu_timing *timing, struct kl_gpu_time_end *how,

@@ -20,7 +20,7 @@
 
 /**
  * Profile the performance points of a job. result.profile must exist, with the arrays `points` and
- * `notes`, to which the profile is added. Returns 0 even if the candidate fails; `result` then says
+ * `notes`, to which the profile is added. Return 0 even if the candidate fails; `result` then says
  * so.
  */
 int kl_gpu_profile(json_t *result, const struct kl_job *job, struct kl_pool *pool);
