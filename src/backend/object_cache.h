@@ -9,8 +9,8 @@
  * object_cache - keeps objects that this clone compiled, so that later candidates and sessions can
  * use them: oracles in both arithmetics, shipped baselines, the runtime that kernels are linked
  * with, and the library that records lookups. An entry is the file
- * $GIT_COMMON_DIR/klineage/cache/objects/<xx>/<rest of the key>: a line with the key and the SHA-256
- * of the object, then the object (docs/formats.md, "Cache").
+ * $GIT_COMMON_DIR/klineage/cache/objects/<xx>/<rest of the key>: a line with the key and the
+ * SHA-256 of the object, then the object (docs/formats.md, "Cache").
  *
  * The key is a digest of everything that the object depends on. Only objects compiled by this clone
  * are stored. An entry that is damaged, owned by another user or writable by others is ignored.
@@ -19,8 +19,9 @@
  */
 
 /**
- * Start a key with the kind of object (`what`: "runtime"), the gate's policy and this program's
- * version. The caller adds everything else that the object depends on, and ends the digest.
+ * Start a key with the kind of object (`what`, such as "runtime"), the gate's policy and this
+ * program's version. The caller adds everything else that the object depends on, and ends the
+ * digest.
  */
 struct kl_digest *kl_objects_key(const char *what);
 

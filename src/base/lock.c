@@ -192,8 +192,8 @@ static int take_private(struct kl_lock *lock, const char *resource, struct patie
 	int err;
 
 	if (!dir)
-		return kl_error(KL_EIO,
-				"%s, and no directory was found for a lock of this user only", why);
+		return kl_error(KL_EIO, "%s, and this user has no private directory for the lock",
+				why);
 	path = kl_asprintf("%s/.klineage-%s.lock", dir, resource);
 	if ((err = take_path(lock, path, patience)) < 0)
 		return err;

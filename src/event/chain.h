@@ -26,7 +26,7 @@ struct kl_chain {
 
 /**
  * Add the comparison of a state with the state before it. `aa_ppm` is the noise of the profile that
- * has the comparison. Return false, and adds nothing, if the comparison has no interval.
+ * has the comparison. Return false, and add nothing, if the comparison has no interval.
  */
 bool kl_chain_add(struct kl_chain *chain, const struct kl_comparison *link, int64_t aa_ppm);
 /**

@@ -73,7 +73,8 @@ struct kl_event {
 	} session;
 	/** JSON members; owned, NULL if absent. `statics` is the member "static". */
 	json_t *correct, *counters, *statics, *audit, *notes;
-	json_t *point; /* of a probe: {"dims": {"m": 3}, "values": "plain"}; owned, NULL if absent */
+	/* of a probe: {"dims": {"m": 3}, "values": "plain"}; owned, NULL if absent */
+	json_t *point;
 
 	/* private to event_json.c and event.c */
 	json_t *doc;             /* the document that was parsed; NULL for a new event */
@@ -87,14 +88,14 @@ struct kl_event *kl_event_new(void);
 struct kl_event *kl_event_ref(const struct kl_event *event);
 void kl_event_free(struct kl_event *event);
 KL_DEFINE_CLEANUP(struct kl_event *, kl_event_free)
-/** Call kl_event_free(); has the type of free_value in a kl_map. */
+/** Like kl_event_free(), with the type of kl_map.free_value. */
 void kl_event_free_value(void *event);
 /** Copy a string into the event; the copy lives as long as the event. */
 const char *kl_event_keep(struct kl_event *event, const char *text);
 
 /**
- * Parse and validate one line. Return KL_EINVALID if not an object, not version 1, no kind, or the
- * id does not match the content.
+ * Parse and validate one line. Return KL_EINVALID if the line is not an object, is not of version
+ * 1, has no kind, or has an id that does not match the content.
  */
 int kl_event_parse(struct kl_event **out, const char *line, size_t len);
 /** Make an event from a document without checking its id; takes its own reference to `doc`. */
@@ -117,7 +118,7 @@ void kl_event_seal(struct kl_event *event);
 /** Set `commit`, the commit that gets the note, and `tree`, that commit's tree. */
 void kl_event_set_commit(struct kl_event *event, const git_oid *commit, const git_oid *tree);
 
-/** Set the failure class by its name; an unknown name is kept. NULL or "": no class. */
+/** Set the failure class by its name; an unknown name is kept. NULL and "" mean no class. */
 void kl_event_set_class(struct kl_event *event, const char *word);
 const char *kl_event_class(const struct kl_event *event);
 /** Return true for a correctness failure: a fail of any class except slower and no-change. */

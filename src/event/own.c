@@ -41,8 +41,8 @@ int kl_own_load(struct kl_own *out, struct kl_repo *repo)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return kl_error_errno("cannot read '%s'", path);
 	if (!S_ISREG(st.st_mode) || (uintmax_t)st.st_size > MAX_FILE)
-		return kl_error(KL_EINVALID, "'%s' is no regular file of at most %zu bytes", path,
-				MAX_FILE);
+		return kl_error(KL_EINVALID, "'%s' is not a regular file of at most %zu bytes",
+				path, MAX_FILE);
 	if (!st.st_size)
 		return 0;
 	text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -12,7 +12,7 @@
  */
 struct kl_push_ref {
 	git_oid local;  /* commit to push */
-	git_oid remote; /* commit that the remote has now; zero: none */
+	git_oid remote; /* commit that the remote has now; zero if there is none */
 };
 
 /**

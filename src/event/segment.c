@@ -194,7 +194,8 @@ int kl_segment_open(struct kl_segment *out, const char *workload, const char *te
 	found.n = (size_t)lines;
 	if ((size_t)bytes != found.len)
 		return kl_error(KL_EINVALID,
-				"%s: the index line states %lld bytes of events, there are %zu",
+				"%s: the index line states %lld bytes of events, but the file "
+				"has %zu",
 				(size_t)bytes > found.len ? "the file is cut off" :
 							    "bytes were added to the file",
 				(long long)bytes, found.len);

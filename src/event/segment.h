@@ -35,7 +35,7 @@ struct kl_segment_line {
 	char surface[KL_DIGEST_HEX], contract[KL_DIGEST_HEX], id[KL_DIGEST_HEX];
 	char time[32]; /* truncated if longer */
 	bool is_signed;
-	git_oid tree; /* the tree of a candidate that has no commit; zero: none */
+	git_oid tree; /* the tree of a candidate that has no commit; zero if there is none */
 };
 
 /**
@@ -75,7 +75,7 @@ struct kl_segment {
 };
 void kl_segment_release(struct kl_segment *segment);
 /**
- * Read the index line. Return KL_EINVALID if it is malformed, or does not fit to the length of the
+ * Read the index line. Return KL_EINVALID if it is malformed, or does not match the length of the
  * file.
  */
 int kl_segment_open(struct kl_segment *out, const char *workload, const char *text, size_t len);
@@ -89,7 +89,10 @@ int kl_segment_of_surface(const struct kl_segment *segment, const char *surface,
 int kl_segment_each_line(const char *text, size_t len, kl_segment_fn *fn, void *payload);
 
 struct kl_segment_check {
-	/** Called for each flaw; `line` counts from 1, the index line; 0 for the whole file. */
+	/**
+	 * Called for each flaw. `line` is counted from 1, the index line; it is 0 for a flaw of the
+	 * whole file.
+	 */
 	void (*flaw)(const char *path, size_t line, const char *what, void *payload);
 	/** Called for each valid event; NULL if not wanted. */
 	void (*event)(const char *path, struct kl_event *event, void *payload);

@@ -8,8 +8,8 @@
 /*
  * segment_log - the events of a campaign that are in no segment yet. The log is the file
  * $GIT_COMMON_DIR/klineage/campaign/<workload>/<name>.jsonl. Lines are only added, under a lock,
- * and are on disk when the writer goes on. A last line without a newline is that of a writer that
- * was killed; readers skip it, and the next writer removes it.
+ * and are on disk before the writer continues. A last line without a newline was left by a writer
+ * that was killed; readers skip it, and the next writer removes it.
  */
 struct kl_segment_log {
 	char *path;
@@ -18,7 +18,7 @@ struct kl_segment_log {
 	size_t bytes; /* length of the complete lines; known while the lock is held */
 };
 
-/** Open the log, creating it if needed, and lock it; at most a minute is waited for the lock. */
+/** Open the log, creating it if needed, and lock it. Wait at most a minute for the lock. */
 int kl_segment_log_lock(struct kl_segment_log *log, struct kl_repo *repo, const char *workload,
 			const char *name);
 /** Release the lock. If the log is empty, remove it. */

@@ -13,7 +13,7 @@
 /**
  * Find the verdict for a key: a failure rather than a pass, then one of the whole gate, then the
  * newest. A retracted event is no verdict, nor is one of class `no-change` or `inconclusive`. A
- * correctness failure serves whatever the kernel is compared with; any other verdict must have been
+ * correctness failure counts whatever the kernel is compared with; any other verdict must have been
  * compared with the key's parent if the key asks for a profile. The caller owns `*event`. Return
  * KL_ENOTFOUND if there is none.
  */

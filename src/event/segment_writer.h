@@ -31,7 +31,9 @@ int kl_segment_writer_open(struct kl_segment_writer **out, struct kl_repo *repo,
 void kl_segment_writer_free(struct kl_segment_writer *writer);
 KL_DEFINE_CLEANUP(struct kl_segment_writer *, kl_segment_writer_free)
 
-/** Sign events that have no signature, or not; without this call, klineage.sign decides. */
+/**
+ * Choose whether to sign events that have no signature. Without this call, klineage.sign decides.
+ */
 void kl_segment_writer_sign(struct kl_segment_writer *writer, bool sign);
 
 /**

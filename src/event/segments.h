@@ -8,7 +8,7 @@
 /*
  * segments - reads the events of all campaigns: those in segments, and those in logs that are in no
  * segment yet. Who made an event is not decided here (trust.h): a segment from a remote can contain
- * anything. Lines that are no valid events are skipped; fsck reports them.
+ * anything. Lines that are not valid events are skipped; fsck reports them.
  *
  *	kl_segments_open(&segments, repo);
  *	kl_segments_of_surface(segments, surface, contract, fn, payload);	reads a few files

@@ -56,7 +56,7 @@ enum kl_tier {
 	KL_TIER_DEVICE_ONLY,
 };
 
-/** Speed of a kernel against another one (speed.h); NONE: not compared. */
+/** Speed of a kernel against another one (speed.h); NONE if they were not compared. */
 enum kl_speed {
 	KL_SPEED_NONE,
 	KL_SPEED_FAST,

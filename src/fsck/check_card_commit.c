@@ -96,8 +96,8 @@ static void check_free(struct checker *checker, const struct kl_commit *commit, 
 			       "commit %.10s names a card, but is marked as a free step", hex);
 	if (word && !kl_free_is(word))
 		report_finding(checker, true,
-			       "commit %.10s says '%.80s' instead of why it is a free step", hex,
-			       word);
+			       "commit %.10s has '%.80s' in place of the reason for a free step",
+			       hex, word);
 }
 
 static int check_step(struct checker *checker, const struct kl_commit *commit, const char *outcome)

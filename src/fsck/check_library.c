@@ -269,7 +269,8 @@ static void check_pre(struct kl_library_checker *checker, const struct kl_card_p
 		check_failure(checker, pre->by, pre->class_, "a precondition");
 	if (event && !has_passed(event))
 		report_finding(checker, true,
-			       "precondition '%s' cites event %.12s as a pass, but it is none",
+			       "precondition '%s' cites event %.12s as a pass, but the event is "
+			       "not a pass",
 			       pre->id, right);
 }
 

@@ -177,7 +177,7 @@ static int parse_base(struct kl_job_arg *arg, const struct kl_job *job, const js
 	if ((err = kl_job_read_int(&arg->base, obj, "base", least, KL_JOB_MAX_BASE)) < 0)
 		return err;
 	return arg->base & (arg->base - 1) ?
-		       kl_error(KL_EINVALID, "'base' is %lld, which is no power of two",
+		       kl_error(KL_EINVALID, "'base' is %lld, which is not a power of two",
 				(long long)arg->base) :
 		       0;
 }

@@ -7,11 +7,11 @@
 /*
  * credit - how much better models do with a card than with less of it, or with another card.
  *
- * The gain of an arm is the logarithm of its ratio if the edit is correct and faster, else 0, since
- * nobody takes such an edit. The credit against a control is the mean over trials of the gain with
- * the card less the gain of the control. Its interval is the middle 95 % of 10,000 bootstrap
- * samples, each of as many workloads as there are, drawn with replacement: trials on one workload
- * depend on each other. Trials of a model that could see the repository are left out.
+ * The gain of an arm is the logarithm of its ratio if the edit is correct and faster, otherwise 0,
+ * because such an edit would not be used. The credit against a control is the mean over trials of
+ * the gain with the card less the gain of the control. Its interval is the middle 95 % of 10,000
+ * bootstrap samples, each of as many workloads as there are, drawn with replacement: trials on one
+ * workload depend on each other. Trials of a model that could see the repository are left out.
  *
  *	kl_credit_add(&credit, card);		for each card
  *	kl_credit_compute(&credit);

@@ -107,7 +107,9 @@ void kl_lift_release_domains(struct kl_card *card);
 /** Append lines about the step's changes to its sources and its launch plan (lift_also.c). */
 void kl_lift_also(struct kl_strvec *out, const struct kl_transition *transition);
 
-/* --- the anchor of a card (lift_anchor.c) ----------------------------------------------------- */
+/*
+ * --- the anchor of a card (lift_anchor.c) -----------------------------------------------------
+ */
 
 /** Set `construct` and `acts_on` of a new card. */
 void kl_lift_anchor(struct kl_card *card, const struct kl_lift_group *group);
@@ -120,7 +122,9 @@ void kl_lift_find(struct kl_card *card, const struct kl_lift_group *group, const
 void kl_lift_constants(struct kl_card *card, const struct kl_lift_group *group,
 		       const char *language);
 
-/* --- measured points (lift_points.c) ---------------------------------------------------------- */
+/*
+ * --- measured points (lift_points.c) ----------------------------------------------------------
+ */
 
 enum kl_lift_speed { KL_LIFT_UNSURE, KL_LIFT_FASTER, KL_LIFT_NO_FASTER, KL_LIFT_SLOWER };
 
@@ -164,9 +168,11 @@ enum kl_truth kl_lift_truth(const struct kl_lift_points *points, size_t i, const
 int kl_lift_before(struct kl_target *out, const struct kl_taxonomy *tax,
 		   const struct kl_map *events, const struct kl_transition *transition);
 
-/* --- useful conditions (lift_useful.c) -------------------------------------------------------- */
+/*
+ * --- useful conditions (lift_useful.c) --------------------------------------------------------
+ */
 
-/** What looks for conditions in the points of a card in one language. */
+/** The state of a search for conditions in the points of a card in one language. */
 struct kl_lift_finder {
 	struct kl_card *card;
 	const struct kl_lifter *lifter;
@@ -179,8 +185,8 @@ bool kl_lift_is_here(const struct kl_lift_finder *finder, size_t i);
 bool kl_lift_is_faster(const struct kl_lift_finder *finder, size_t i);
 bool kl_lift_not_faster(const struct kl_lift_finder *finder, size_t i);
 /**
- * Add a condition with the id "<id>-<of>" for finder->language; it is true in the card's other
- * languages. Return false if it is false at a point that was faster.
+ * Add a condition with the id "<id>-<of>" for finder->language. The condition is true in the card's
+ * other languages. Return false if the condition is false at a point that was faster.
  */
 bool kl_lift_add_clause(const struct kl_lift_finder *finder, const char *id, const char *of,
 			const char *test, const char *text);

@@ -55,12 +55,13 @@ struct kl_worktree_step_opts {
 	struct kl_repo *repo;
 	struct kl_library *library; /* needed if `card` is set */
 	struct kl_gate *gate;
-	const char *workload;           /* NULL for the contract nearest to the current directory */
-	const char *card;               /* id or a unique prefix; NULL for a free step */
-	const char *message;            /* NULL to write one from the card or the action */
-	const char *action, *mechanism; /* NULL: those of the card, or "edit" and none */
-	const char *require;            /* "fast" or "not-slower"; NULL to refuse only `slow` */
-	bool allow_slow;                /* commit a correct kernel even if it is slow */
+	const char *workload; /* NULL for the contract nearest to the current directory */
+	const char *card;     /* id or a unique prefix; NULL for a free step */
+	const char *message;  /* NULL to write one from the card or the action */
+	/* NULL to use those of the card or, without a card, "edit" and no mechanism */
+	const char *action, *mechanism;
+	const char *require; /* "fast" or "not-slower"; NULL to refuse only `slow` */
+	bool allow_slow;     /* commit a correct kernel even if it is slow */
 };
 
 /**

@@ -8,8 +8,8 @@
 /* bill_parts - functions shared by the files bill*.c. */
 struct kl_bill_row {
 	char day[KL_BILL_DAY];
-	const char *model; /* name of the model in the file; NULL or "": the row names none */
-	bool has_amount;   /* false: the row only says that the bill covers its day */
+	const char *model; /* name of the model in the file; NULL or "" if the row names none */
+	bool has_amount;   /* false if the row only says that the bill covers its day */
 	int64_t nano;
 	struct kl_usage usage;
 };

@@ -69,8 +69,8 @@ struct kl_conversation {
 };
 
 /**
- * Load a conversation; it is empty if there is no such ref. Return KL_EINVALID if invalid name or
- * malformed content.
+ * Load a conversation; it is empty if there is no such ref. Return KL_EINVALID if the name is
+ * invalid, or the content is malformed.
  */
 int kl_conversation_load(struct kl_conversation *out, struct kl_repo *repo, const char *workload,
 			 const char *name, const char *phase);

@@ -110,7 +110,9 @@ int kl_ledger_settle(struct kl_repo *repo, const char *account, const struct kl_
 int kl_ledger_correct(int64_t *before, struct kl_repo *repo, const char *workload, const char *id,
 		      int64_t nano);
 
-/* --- reading all entries --------------------------------------------------------- */
+/*
+ * --- reading all entries ---------------------------------------------------------
+ */
 
 enum kl_ledger_kind {
 	KL_LEDGER_RESERVE,
@@ -144,7 +146,9 @@ struct kl_ledger {
 /** Return by how much an entry changes the settled amount of its budget, in nano-dollars. */
 int64_t kl_ledger_settled_by(const struct kl_ledger_entry *entry);
 
-/** Parse the file of an entry; leaves `commit` unset. KL_EINVALID if malformed. */
+/**
+ * Parse the file of an entry; leaves `commit` unset. Return KL_EINVALID if the ledger is malformed.
+ */
 int kl_ledger_entry_parse(struct kl_ledger_entry *out, const char *text, size_t len,
 			  const char *workload);
 void kl_ledger_entry_format(struct kl_buf *out, const struct kl_ledger_entry *entry,

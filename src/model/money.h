@@ -22,9 +22,9 @@
 bool kl_money_parse(int64_t *nano, const char *text);
 
 /**
- * Parse an amount as programs write it, like "-1.25e-3", in units of 10^`unit` dollars (0: dollars,
- * -2: cents), and round it to nano-dollars. Return false if it is malformed, or its absolute value
- * is above KL_MONEY_MAX.
+ * Parse an amount as programs write it, like "-1.25e-3", in units of 10^`unit` dollars (0 for
+ * dollars, -2 for cents), and round it to nano-dollars. Return false if it is malformed, or its
+ * absolute value is above KL_MONEY_MAX.
  */
 bool kl_money_read_amount(int64_t *nano, const char *text, int unit);
 

@@ -34,7 +34,7 @@ struct kl_request {
 /**
  * Get the reply of turn `turn`, which must be a stored turn or the next one. The reply is borrowed
  * from the conversation. Return KL_ENO if the budget does not allow the request (the message has
- * the amounts), so nothing was sent. Return KL_ECHANGED if another process has rewritten the
+ * the amounts); nothing was sent. Return KL_ECHANGED if another process has rewritten the
  * conversation. Other errors are those of kl_provider_send(); after such an error no turn is
  * stored, and the reserved amount counts as spent unless the provider reported the cost.
  */

@@ -5,11 +5,11 @@
 #include "repo/repo.h"
 
 /*
- * blame - finds the commit that introduced each line of a file. Follows first parents only, as
- * `git blame --first-parent` does.
+ * blame - finds the commit that introduced each line of a file. Follows first parents only, as `git
+ * blame --first-parent` does.
  */
 struct kl_blame {
-	git_oid *line; /* the commit of each line; zero: the line is in no commit */
+	git_oid *line; /* the commit of each line; zero if the line is in no commit */
 	size_t n, alloc;
 };
 

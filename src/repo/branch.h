@@ -29,9 +29,9 @@ int kl_branch_idle(struct kl_repo *repo);
 int kl_branch_changes(struct kl_strvec *out, struct kl_repo *repo);
 
 /**
- * Put files into the user's index, as `git add` would, but with the bytes of `tree`, where each path
- * must exist. The worktree is not read. KL_EINVALID, with git's own message: another process holds
- * the lock of the index, or the index cannot be written.
+ * Put files into the user's index, as `git add` would, but with the bytes of `tree`, where each
+ * path must exist. The worktree is not read. Return KL_EINVALID, with git's own message, if another
+ * process holds the lock of the index, or the index cannot be written.
  */
 int kl_branch_stage(struct kl_repo *repo, const git_oid *tree, const struct kl_strvec *paths);
 

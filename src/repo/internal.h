@@ -85,7 +85,7 @@ struct kl_git_call {
 
 /** Run git. `*status` is git's exit code, or 128 + n if signal n ended git. */
 int kl_git_run(int *status, const struct kl_repo *repo, const struct kl_git_call *call);
-/** Run git. KL_EIO, with git's own message: git did not exit with 0. */
+/** Run git. Return KL_EIO, with git's own message, if git did not exit with 0. */
 int kl_git_do(const struct kl_repo *repo, const struct kl_git_call *call);
 /**
  * Return git's message from its stderr: the first "fatal:" or "error:" line without that prefix, or
@@ -115,7 +115,9 @@ int kl_repo_private(char **out, const struct kl_repo *repo, const char *name);
  */
 bool kl_oid_parsen(git_oid *out, const char *hex, size_t n);
 
-/* --- transactions of refs ---------------------------------------------- */
+/*
+ * --- transactions of refs ----------------------------------------------
+ */
 
 enum kl_refs_verb { KL_REFS_UPDATE, KL_REFS_DELETE, KL_REFS_VERIFY };
 
@@ -123,7 +125,7 @@ struct kl_refs_cmd {
 	enum kl_refs_verb verb;
 	char *ref;
 	git_oid to;   /* new value (KL_REFS_UPDATE only) */
-	git_oid from; /* expected old value; zero: the ref must not exist */
+	git_oid from; /* expected old value; zero if the ref must not exist */
 	bool any;     /* KL_REFS_DELETE: do not check the old value */
 };
 

@@ -51,12 +51,12 @@ void kl_refs_txn_free(struct kl_refs_txn *txn);
 KL_DEFINE_CLEANUP(struct kl_refs_txn *, kl_refs_txn_free)
 /** Create a ref, which must not exist. */
 void kl_refs_txn_create(struct kl_refs_txn *txn, const char *ref, const git_oid *oid);
-/** Update a ref whose value must be `old`; NULL or zero: the ref must not exist. */
+/** Update a ref whose value must be `old`. If `old` is NULL or zero, the ref must not exist. */
 void kl_refs_txn_update(struct kl_refs_txn *txn, const char *ref, const git_oid *oid,
 			const git_oid *old);
 /** Delete a ref whose value must be `old`; NULL if the ref can have any value. */
 void kl_refs_txn_delete(struct kl_refs_txn *txn, const char *ref, const git_oid *old);
-/** Require that a ref has the value `old`; NULL or zero: the ref must not exist. */
+/** Require that a ref has the value `old` or, if `old` is NULL or zero, does not exist. */
 void kl_refs_txn_verify(struct kl_refs_txn *txn, const char *ref, const git_oid *old);
 int kl_refs_txn_commit(struct kl_refs_txn *txn, const char *reflog);
 

@@ -38,7 +38,8 @@ int kl_remote_fetch(struct kl_repo *repo, const char *remote, const struct kl_st
 
 struct kl_push {
 	char *ref;
-	git_oid to, from; /* new value, and the remote's current value (zero: no such ref) */
+	/* new value, and the remote's current value (zero if there is no such ref) */
+	git_oid to, from;
 	/*
 	 * set by kl_remote_push(): the reason why the remote rejected the ref; NULL if not rejected
 	 */

@@ -261,7 +261,7 @@ int kl_repo_merge_text(struct kl_buf *out, struct kl_repo *repo, const struct kl
 /**
  * Fast-forward the user's branch and worktree to `commit` by `git merge --ff-only`. No other
  * function writes the user's branch or worktree, and this function is called only if the user asked
- * for it. KL_EINVALID, with git's own message: a fast-forward is not possible.
+ * for it. Return KL_EINVALID, with git's own message, if a fast-forward is not possible.
  */
 int kl_repo_fast_forward(struct kl_repo *repo, const git_oid *commit);
 

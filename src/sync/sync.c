@@ -392,14 +392,16 @@ static int give_up(int err, enum failed_part part, const char *remote)
 		kl_error_hint(err, "another process keeps moving refs of this repository; run the "
 				   "sync again when that process has finished");
 		return kl_error_hint(err,
-				     "what was fetched from '%s' is not merged yet, and "
+				     "the changes fetched from '%s' are not merged yet, and "
 				     "nothing was pushed to it",
 				     remote);
 	}
 	if (part == WHILE_FETCHING)
 		return kl_error_hint(err, "'%s' changed at each attempt; run the sync again",
 				     remote);
-	return kl_error_hint(err, "nothing was pushed to '%s'; what was fetched from it was kept",
+	return kl_error_hint(err,
+			     "nothing was pushed to '%s'; the changes fetched from it are "
+			     "kept",
 			     remote);
 }
 

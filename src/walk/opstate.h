@@ -22,7 +22,7 @@
 struct kl_opstate {
 	struct kl_repo *repo; /* borrowed */
 	char ref[128];
-	git_oid at; /* value of the ref; zero: the ref does not exist yet */
+	git_oid at; /* value of the ref; zero if the ref does not exist yet */
 	struct kl_walk walk;
 	struct kl_buf events;
 	struct kl_surface *state;   /* K_i */

@@ -44,7 +44,7 @@ struct kl_sequencer {
 		     const struct kl_surface *parent, void *payload);
 	/**
 	 * For a judge that defers verdicts (gate.h): `send` sends the collected jobs, `collected`
-	 * returns their number. NULL: the judge never defers.
+	 * returns their number. Both are NULL if the judge never defers.
 	 */
 	int (*send)(struct kl_transfer *out, void *payload);
 	size_t (*collected)(void *payload);

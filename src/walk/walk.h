@@ -124,7 +124,9 @@ bool kl_walk_tried(const struct kl_walk *walk, const char *id, const char *surfa
  * not NULL.
  */
 void kl_walk_known(struct kl_map *out, const struct kl_walk *walk);
-/** Return true if K_i or an earlier state of this walk has this machine code. "": false. */
+/**
+ * Return true if K_i or an earlier state of this walk has this machine code. Return false for "".
+ */
 bool kl_walk_has_code(const struct kl_walk *walk, const char *code);
 
 /*
@@ -285,7 +287,9 @@ struct kl_walk_derived_ruling {
 	const char *class_; /* class that the gate gives; "" if there is none */
 	bool same_code;     /* K_i' has the machine code of K_i */
 	bool unchanged;     /* K_i' has the machine code of K_{i-1} */
-	/* K_i' compared with K_i (event/speed.h); both false: too noisy to decide */
+	/*
+	 * K_i' compared with K_i (event/speed.h); both false if the times are too noisy to decide
+	 */
 	bool not_slower, slower;
 	/* K_i' lacks a primary fact of the step's mechanism that K_i has and K_{i-1} lacks */
 	bool missing;

@@ -12,8 +12,8 @@
 
 /**
  * Judge a state under its contract with `init: zeros` for every output, and set *out to true if it
- * passes. *out is also false if no output would change, if the walk is speculative, or if nothing
- * can judge the state so. The verdict is not recorded.
+ * passes. *out is also false if no output would change, if the walk is speculative, or if the judge
+ * does not support this. The verdict is not recorded.
  */
 int kl_zeroed_is_right(bool *out, struct kl_sequencer *sequencer, const struct kl_surface *state);
 

@@ -407,7 +407,7 @@ test_expect_success 'refs of ours that keep moving are not called a refusal of t
 	chmod +x restless/.git/hooks/reference-transaction &&
 	(cd restless && exits 128 git klineage sync origin 2>../err) && says "was changed in the meantime" err &&
 	says "hint: another process keeps moving refs of this repository" err && says "nothing was pushed to it" err &&
-	test_must_fail says "what was fetched from it was kept" err
+	test_must_fail says "the changes fetched from it are kept" err
 '
 
 test_expect_success 'bad asking' '

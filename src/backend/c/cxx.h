@@ -35,7 +35,7 @@ extern const char *const kl_cxx_flags[];
 /**
  * Return the index of the unit in C++ that defines the contract's entry. If no unit defines it,
  * return the first unit in C++ that contains the entry's name; if no unit contains the name, return
- * the first unit in C++. nfile: no unit is in C++.
+ * the first unit in C++. Return nfile if no unit is in C++.
  */
 size_t kl_cxx_entry_unit(const struct kl_file *file, size_t nfile,
 			 const struct kl_contract *contract,

@@ -32,9 +32,9 @@ struct kl_cuda_wish {
 	struct kl_cuda_launch *launch;
 	size_t nlaunch, alloc;
 	/*
-	 * each kernel once, in the order of the plan. `name`: its symbol or, before
-	 * kl_cuda_wish_name() is called, its name in the plan. `planned`: its name in the plan,
-	 * after that call
+	 * each kernel once, in the order of the plan. `name` is its symbol or, before
+	 * kl_cuda_wish_name() is called, its name in the plan. `planned` is its name in the plan,
+	 * after that call.
 	 */
 	struct kl_strvec name, planned;
 	/* all launches as text; each kernel is written as its index in `name` */

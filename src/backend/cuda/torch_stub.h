@@ -18,7 +18,10 @@
  */
 #define KL_TORCH_STUBS "rt/torch" /* folder of the stubs, relative to the work directory */
 
-/** Write the stubs that the sources need below `dir`. *any: the sources need at least one. */
+/**
+ * Write the stubs that the sources need below `dir`. Set *any to true if the sources need at least
+ * one.
+ */
 int kl_torch_stubs_put(bool *any, const char *dir, const struct kl_file *file, size_t nfile);
 
 #endif

@@ -19,8 +19,8 @@ struct kl_provider_ops {
 	void (*body)(struct kl_buf *out, size_t *prefix, const struct kl_provider *p,
 		     const struct kl_provider_request *q, const struct kl_request_context *x);
 	/**
-	 * Set *out to the URL of a request for `model`; the caller frees it. NULL in place of the
-	 * function: this kind uses no URL.
+	 * Set *out to the URL of a request for `model`; the caller frees it. The function is NULL
+	 * if this kind uses no URL.
 	 */
 	int (*target)(char **out, const struct kl_provider *p, const char *model);
 	/** Send a request, which has been checked; `out` is empty. */

@@ -31,9 +31,8 @@ struct kl_secret_from {
 /**
  * Look for the key in $KLINEAGE_CHAT_KEY, then ask the command, then the variable `vendor`, then
  * git's credential helpers (`repo` can be NULL). `*out` is NULL if there is no key. A key is never
- * read from the configuration or from a file in a repository. Return KL_EINVALID if a key with
- * white space, control or non-ASCII characters (the message does not quote it), or a command that
- * fails.
+ * read from the configuration or from a file in a repository. Return KL_EINVALID if a key has white
+ * space, control or non-ASCII characters (the message does not quote it), or a command fails.
  */
 int kl_secret_find(struct kl_secret **out, struct kl_repo *repo, const struct kl_secret_from *from);
 void kl_secret_free(struct kl_secret *secret);

@@ -44,9 +44,9 @@ struct kl_service {
 
 /**
  * Find a row and apply the configuration. If `url` is not NULL, it replaces the URL of the row. Set
- * `out->base`. `repo` can be NULL: no configuration. Return KL_EINVALID if no such row, or a value
- * is malformed or missing (the message names its configuration key). The caller releases `out` in
- * any case.
+ * `out->base`. If `repo` is NULL, there is no configuration. Return KL_EINVALID if no such row, or
+ * a value is malformed or missing (the message names its configuration key). The caller releases
+ * `out` in any case.
  */
 int kl_service_open(struct kl_service *out, struct kl_repo *repo, const char *name,
 		    const char *url);

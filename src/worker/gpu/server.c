@@ -135,7 +135,7 @@ static int serve_hello(struct kl_gpu_server *server, const void *request, int fd
 				   *server->cu->build ? server->cu->build : "of unknown version",
 				   server->cu->version / 1000, server->cu->version % 1000 / 10);
 	if (err == 0 && ((rc = server->cu->device_count(&n)) || n < 1))
-		err = kl_error(KL_ECANNOT, "no GPU here: the CUDA driver sees none");
+		err = kl_error(KL_ECANNOT, "no GPU here: the CUDA driver finds no device");
 	for (int i = 0; i < n && i < KL_GPU_MAX_DEVICES && err == 0; i++) {
 		err = kl_gpu_facts_read(&hello.device[i], server->cu, i);
 		hello.ndevice = i + 1;

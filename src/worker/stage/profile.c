@@ -120,8 +120,8 @@ static int take_visit(struct profile *profile, enum kl_blocks_who who, const str
 	profile->handshake[profile->nhandshake++] = (double)visit->handshake_ns;
 	if (!visit->traced)
 		kl_blocks_note(profile->notes,
-			       "ptrace is refused here, so whether a call had ended was checked "
-			       "only by reading its outputs twice");
+			       "ptrace is refused here, so the end of a call was checked only by "
+			       "reading its outputs twice");
 	if (!kl_visit_ok(visit)) {
 		if (candidate && visit->changed)
 			return fail_changed(profile, visit);

@@ -199,8 +199,8 @@ int kl_search_run(struct kl_search *search, const struct kl_inquiry *listed, jso
 		return err;
 	if (search->drawn.job.npoint < KL_DRAWN_POINTS)
 		kl_blocks_note(notes,
-			       "only %zu of %d points could be drawn in the domain, which has "
-			       "hardly any others for which the oracle is fast enough",
+			       "only %zu of %d points could be drawn, because the domain has "
+			       "hardly any others at which the oracle is fast enough",
 			       search->drawn.job.npoint, KL_DRAWN_POINTS);
 	if (!search->pool)
 		return 0;

@@ -186,7 +186,7 @@ static const struct edit {
 	{ "\"kind\":\"in\"", "\"kind\":\"in\",\"returned\":true", "only an out" },
 	{ "\"kind\":\"in\"", "\"kind\":\"in\",\"base\":2", "'base' is 2; it must be 4 to 2048" },
 	{ "\"kind\":\"in\"", "\"kind\":\"in\",\"base\":4096", "it must be 4 to 2048" },
-	{ "\"kind\":\"in\"", "\"kind\":\"in\",\"base\":24", "no power of two" },
+	{ "\"kind\":\"in\"", "\"kind\":\"in\",\"base\":24", "not a power of two" },
 	{ "\"kind\":\"dim\"", "\"kind\":\"dim\",\"base\":64", "passed as a pointer" },
 	{ "\"name\":\"M\",\"kind\":\"dim\",\"dtype\":\"i64\"",
 	  "\"name\":\"M\",\"kind\":\"out\",\"dtype\":\"i64\",\"returned\":true",

@@ -116,12 +116,12 @@ void kl_code_live(struct kl_code *code);
 int kl_code_reach(struct kl_code *code, const char *const *entries);
 
 /**
- * Return the index of the function that contains an address in a section; nfunc: no function does.
+ * Return the index of the function that contains an address in a section; nfunc if there is none.
  */
 size_t kl_code_func_at(const struct kl_code *code, size_t obj, size_t sec, uint64_t addr);
 /**
- * Return the index of the instruction that starts at an address in a function; ninsn: no
- * instruction starts there.
+ * Return the index of the instruction that starts at an address in a function; ninsn if there is
+ * none.
  */
 size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr);
 
@@ -132,7 +132,7 @@ size_t kl_code_insn_at(const struct kl_code *code, size_t func, uint64_t addr);
 void kl_code_ref(struct kl_ref *out, const struct kl_code *code, size_t obj, size_t rel,
 		 uint64_t end);
 /**
- * Return the index of the relocation in instruction `i` of function `func`; the object's nrel:
+ * Return the index of the relocation in instruction `i` of function `func`; the object's nrel if
  * there is none.
  */
 size_t kl_code_insn_rel(const struct kl_code *code, size_t func, size_t i);

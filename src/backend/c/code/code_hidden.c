@@ -8,8 +8,8 @@ static int refuse(const struct kl_open_branch *branch, const char *what, size_t 
 		  const char *where)
 {
 	return kl_error(KL_ENO,
-			"hides '%s' in the bytes of %s (at %#zx); '%s' %s and could land there, so "
-			"write the constant or the branch in another way",
+			"hides '%s' in the bytes of %s (at %#zx); '%s' %s and could jump to it, "
+			"so write the constant or the branch in another way",
 			what, where, at, branch->func, branch->how);
 }
 

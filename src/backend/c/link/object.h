@@ -74,7 +74,8 @@ void kl_object_free(struct kl_object *object);
 KL_DEFINE_CLEANUP(struct kl_object *, kl_object_free)
 
 /**
- * Return the index of the first relocation of section `sec` at or after `off`; nrel: there is none.
+ * Return the index of the first relocation of section `sec` at or after `off`; nrel if there is
+ * none.
  */
 size_t kl_object_rel_at(const struct kl_object *object, size_t sec, uint64_t off);
 /** Return true if the section contains instructions. */
