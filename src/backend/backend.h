@@ -87,9 +87,9 @@ struct kl_backend {
 	 */
 	/* the names of its platforms, for messages: "cuda/sm_<number>" */
 	const char *platforms;
-	bool (*owns)(const char *platform); /* true: this backend has a platform of that name */
+	bool (*owns)(const char *platform); /* true if this backend has a platform of that name */
 	/**
-	 * True: each kernel names its platform. False: kernels do not name a platform, and all
+	 * True if each kernel names its platform. False if kernels do not name a platform, and all
 	 * kernels of a session have the same one.
 	 */
 	bool own_platform;

@@ -36,7 +36,7 @@ struct kl_mapfile_head {
 struct kl_mapfile {
 	const char *base; /* starts with the header; NULL if not open */
 	size_t len;
-	bool mapped; /* true: `base` is a mapping; false: it points into `made` */
+	bool mapped; /* true if `base` is a mapping; false if it points into `made` */
 	struct kl_buf made;
 };
 #define KL_MAPFILE_INIT             \

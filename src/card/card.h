@@ -282,7 +282,8 @@ struct kl_card {
 		size_t n, alloc;
 	} sound, useful;
 	/*
-	 * effect.kind: ids of the cards that this card enables; empty: the card is a win by itself
+	 * effect.kind: ids of the cards that this card enables; empty if the card is a win by
+	 * itself
 	 */
 	struct kl_strvec enables;
 	/* facts that hold after the card is applied: "cp.async", "trait:tiled" */

@@ -18,7 +18,7 @@ struct kl_library {
 	bool fixed; /* read-only: opened at a commit or a tree */
 };
 
-/** Load the library at another commit (zero: an empty library). */
+/** Load the library at another commit (zero for an empty library). */
 int kl_library_read(struct kl_library *library, const git_oid *commit);
 void kl_library_forget(struct kl_library *library);
 /** Write the path of an event in the library: "evidence/<xx>/<id>.json". */

@@ -76,7 +76,8 @@ struct kl_floor {
  * as the paths of the sources. A list is empty if the contract does not have its key.
  */
 struct kl_contract_build {
-	struct kl_strvec units;            /* the sources that are compiled; empty: all .c files */
+	/* the sources that are compiled; if empty, all .c files */
+	struct kl_strvec units;
 	struct kl_strvec define, undefine; /* "NAME" or "NAME=value"; "NAME" */
 	/* directories; ".": the directory that paths are relative to */
 	struct kl_strvec include, iquote, isystem;
@@ -111,7 +112,7 @@ struct kl_contract {
 	char *oracle_entry, *oracle_launch;
 	/*
 	 * paths of the C files that can call the kernel; the first one that fits the kernel calls
-	 * it; empty: the worker calls the kernel itself
+	 * it. If empty, the worker calls the kernel itself.
 	 */
 	struct kl_strvec adapters;
 	/* functions of the kernel that adapter_prepare may call */

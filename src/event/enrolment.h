@@ -13,7 +13,7 @@
 struct kl_enrolment {
 	char *who;  /* the principal: the user's mail address */
 	char *base; /* value of klineage.signers; NULL if not set, because there is no branch yet */
-	bool added; /* the key was added; false: the list already had it */
+	bool added; /* the key was added; false if the list already had it */
 };
 
 /**

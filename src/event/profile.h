@@ -45,7 +45,7 @@ struct kl_profile_point {
 };
 
 struct kl_profile {
-	bool there;     /* false: not timed */
+	bool there;     /* false if not timed */
 	int64_t ns;     /* weighted mean over the cases; 0 if unknown */
 	int64_t aa_ppm; /* noise: largest distance of the A/A interval (kernel vs itself) from 1 */
 	struct kl_comparisons vs;

@@ -22,7 +22,7 @@ struct sealing {
 	const char *workload;
 	struct kl_segment_line *line; /* all events of the log, in the order in which they came */
 	size_t n, alloc, number;
-	git_oid old, tip, tree; /* tip: the newest segment so far; zero: none */
+	git_oid old, tip, tree; /* tip: the newest segment so far; zero if there is none */
 	size_t made;            /* number of events in the new segments */
 };
 

@@ -17,7 +17,7 @@ struct checking {
 	struct kl_checker *checker;
 	const char *where; /* the ref, or the name of a foreign one */
 	const char *workload;
-	git_oid tree; /* zero: the log is checked */
+	git_oid tree; /* zero if the log is checked */
 	size_t line;
 };
 

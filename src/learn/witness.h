@@ -78,7 +78,7 @@ struct kl_witness_opts {
 	struct kl_library *library;
 	const struct kl_taxonomy *tax;
 	const struct kl_transitions *t;
-	const struct kl_strvec *cards; /* ids or unique prefixes; empty: all cards */
+	const struct kl_strvec *cards; /* ids or unique prefixes; if empty, all cards */
 	bool dry;                      /* list what would be judged, but judge nothing */
 	size_t limit;                  /* maximum number of gate runs */
 	/*

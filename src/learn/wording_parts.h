@@ -25,7 +25,7 @@ struct kl_wording_group {
 	const struct kl_refusal *refused[KL_WORDING_REFUSED];
 	/* target of the state at which each refused step failed */
 	struct kl_target at[KL_WORDING_REFUSED];
-	bool known[KL_WORDING_REFUSED]; /* true: the same entry of `at` is filled */
+	bool known[KL_WORDING_REFUSED]; /* true if the same entry of `at` is filled */
 	size_t nrefused;
 	struct kl_strvec features; /* features that a test may name */
 };

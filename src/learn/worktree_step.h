@@ -45,7 +45,7 @@ struct kl_worktree_step {
 	bool noisy;    /* noise hides the speed, so the trial does not count */
 	struct kl_lock lock;
 	/* set by kl_worktree_step_record(): */
-	git_oid commit; /* zero: nothing was committed */
+	git_oid commit; /* zero if nothing was committed */
 	int64_t trial;  /* number of the trial of the card on this state; 0 if none was recorded */
 	enum kl_level level;
 	struct kl_card *after; /* the card with the trial, or NULL */

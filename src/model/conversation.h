@@ -54,7 +54,7 @@ struct kl_conversation {
 	size_t nsystem;
 	struct kl_turn *turn;
 	size_t n, alloc;
-	git_oid tip; /* zero: nothing stored yet */
+	git_oid tip; /* zero if nothing is stored yet */
 	/*
 	 * the members below are set only by kl_session_conversation(), whose conversations can be
 	 * continued

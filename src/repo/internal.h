@@ -153,7 +153,9 @@ int kl_txn_now(git_oid *out, struct kl_repo *repo, const char *ref);
  */
 int kl_txn_recover(struct kl_repo *repo, int *cleared);
 
-/* --- notes trees and notes commits ------------------------------------- */
+/*
+ * --- notes trees and notes commits -------------------------------------
+ */
 
 struct kl_note_entry {
 	git_oid commit, blob;
@@ -178,8 +180,8 @@ void kl_notes_path(char out[80], const git_oid *commit, unsigned depth);
 struct kl_notes_write {
 	struct kl_repo *r;
 	struct kl_note_index old; /* the notes of the first parent */
-	git_oid tip;              /* first parent; zero: no notes yet */
-	git_oid second;           /* second parent; zero: not a merge */
+	git_oid tip;              /* first parent; zero if there are no notes yet */
+	git_oid second;           /* second parent; zero if it is not a merge */
 	struct kl_buf stream;
 	size_t events, commits; /* number of new events, and of commits that got new events */
 };

@@ -70,7 +70,7 @@ bool kl_dialogue_closed(const struct kl_dialogue *dialogue, const char *place);
 
 /** Return the name that a kind has in the first line of a turn. */
 const char *kl_dialogue_name(enum kl_dialogue_kind kind);
-/** Find a kind by its name; false: there is none. */
+/** Find a kind by its name; false if there is none. */
 bool kl_dialogue_kind(enum kl_dialogue_kind *out, const char *name, size_t len);
 
 #endif

@@ -31,7 +31,8 @@ struct pass {
 	char *cocci;                      /* KIND_COCCI: text of the semantic patch, else NULL */
 	size_t cocci_len;
 	struct kl_strvec languages;
-	struct kl_strvec names; /* KIND_PLAN: parts of names of constants; empty: all constants */
+	/* KIND_PLAN: parts of names of constants; if empty, all constants */
+	struct kl_strvec names;
 	struct kl_texts traits; /* trait -> "yes" or "no" */
 	json_t *claims;         /* `traits` as the claims of a proposal */
 };

@@ -21,7 +21,7 @@ struct kl_library_merged {
 };
 
 /**
- * Merge `theirs` into `ours` (zero: there is no library here yet). Set *tip to `ours` if `ours`
+ * Merge `theirs` into `ours` (zero if there is no library here yet). Set *tip to `ours` if `ours`
  * contains `theirs`; to `theirs` if `theirs` contains `ours` and has the merged tree; otherwise to
  * a new commit with both as parents (with only `theirs` if `ours` is zero). Moves no ref.
  */

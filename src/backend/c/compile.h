@@ -48,7 +48,7 @@ int kl_compile_digest_runtime(struct kl_digest *digest);
 
 /**
  * Compile and audit a surface. The caller frees the artefact. Return KL_ENO with `*class_`
- * "compile" if the surface does not compile; the message is then the first error. Return KL_ENO
+ * "compile" if the surface does not compile. The message is then the first error. Return KL_ENO
  * with `*class_` "cheat" if the audit refuses the surface (for a constructor, IFUNC, undeclared or
  * reserved symbol, system call, TLS or user-defined section, among others), the message then names
  * the reason. Return KL_ECANNOT if there is no compiler, or the machine is in trouble.

@@ -27,7 +27,7 @@ struct kl_conditions {
 	 * reached
 	 */
 	const char *const *entries;
-	bool (*is_unit)(const void *payload, const char *path); /* true: the source is compiled */
+	bool (*is_unit)(const void *payload, const char *path); /* true if the source is compiled */
 	/* append the compiler and its flags to `argv`; headers are in `folder` */
 	void (*command)(struct kl_strvec *argv, const void *payload, const char *folder);
 	const void *payload;

@@ -57,7 +57,7 @@ static const char *skip_word(const char *at)
 }
 
 /*
- * Push an opening bracket, or pop the one that matches a closing bracket; false: it matches none.
+ * Push an opening bracket, or pop the one that matches a closing bracket; false if it matches none.
  */
 static bool match_bracket(struct kl_buf *open, char ch)
 {

@@ -45,7 +45,7 @@ struct kl_provider_request {
 
 /** Tokens as counted by the provider; each token is counted in only one member. */
 struct kl_usage {
-	bool known;    /* false: not reported, or reported only for a part of the reply */
+	bool known;    /* false if not reported, or reported only for a part of the reply */
 	int64_t input; /* tokens of the prompt that were neither read from nor written to a cache */
 	int64_t output;
 	int64_t cache_read, cache_write_5m, cache_write_1h;

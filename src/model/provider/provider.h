@@ -92,9 +92,9 @@ int kl_provider_body(struct kl_buf *out, size_t *prefix, const struct kl_provide
  * Send a request once, and wait for the complete reply. A reply whose text cannot be used is no
  * error; its `flaw` says why.
  *
- * Return KL_EIO, with the server's message, if the server reports an error; KL_ETIMEOUT; KL_EINTR;
- * KL_EINVALID if the reply violates the protocol (truncated, not JSON, HTML, over 8 MiB), or the
- * request is invalid. Return KL_ENOTFOUND if the recording of `replay` has no such reply, or
+ * Return KL_EIO, with the server's message, if the server reports an error; KL_ETIMEOUT; KL_EINTR.
+ * Return KL_EINVALID if the reply violates the protocol (truncated, not JSON, HTML, over 8 MiB), or
+ * the request is invalid. Return KL_ENOTFOUND if the recording of `replay` has no such reply, or
  * KL_ECANNOT if libcurl is missing.
  *
  * On an error, `out->failure` says whether another attempt can succeed, and how much of the reply

@@ -65,7 +65,7 @@ static bool differ_in_value(struct changes *out, char *fast, char *plain)
 	return true;
 }
 
-/* Compare two sources token by token; false: they differ in more than numbers. */
+/* Compare two sources token by token; false if they differ in more than numbers. */
 static bool compare_sources(struct changes *out, const struct kl_ctokens *fast,
 			    const struct kl_ctokens *plain)
 {

@@ -59,7 +59,7 @@ static size_t split_product(char *text, char *name[MAX_NAMES])
 	return n;
 }
 
-/* Write the product of two products, with its names in order; false: it has too many names. */
+/* Write the product of two products, with its names in order; false if it has too many names. */
 static bool join_products(char out[KL_AFFINE_PRODUCT], const char *left, const char *right)
 {
 	char text[2 * KL_AFFINE_PRODUCT + 2], *name[MAX_NAMES];

@@ -26,10 +26,10 @@ struct kl_affine {
 	size_t n;
 };
 
-/** Read tokens first ... last (inclusive) as a sum of terms; false: they are not such a sum. */
+/** Read tokens first ... last (inclusive) as a sum of terms; false if they are not such a sum. */
 bool kl_affine_read(struct kl_affine *out, const struct kl_ctokens *tokens, size_t first,
 		    size_t last);
-/** Add `factor` times `other` to `sum`; false: the result has too many terms. */
+/** Add `factor` times `other` to `sum`; false if the result has too many terms. */
 bool kl_affine_add(struct kl_affine *sum, const struct kl_affine *other, int64_t factor);
 bool kl_affine_equal(const struct kl_affine *left, const struct kl_affine *right);
 /** Check that the sum is the constant `value`. */
@@ -40,9 +40,9 @@ bool kl_affine_has(const struct kl_affine *sum, const char *name);
  * Compute by how much the sum rises if `name` rises by 1. False: the sum is not linear in `name`.
  */
 bool kl_affine_stride(struct kl_affine *out, const struct kl_affine *sum, const char *name);
-/** Replace `name` by `value`; false: the result has too many terms. */
+/** Replace `name` by `value`; false if the result has too many terms. */
 bool kl_affine_replace(struct kl_affine *sum, const char *name, const struct kl_affine *value);
-/** Get the k-th name of the sum, counted over all terms; false: it has fewer names. */
+/** Get the k-th name of the sum, counted over all terms; false if it has fewer names. */
 bool kl_affine_name(char out[KL_AFFINE_PRODUCT], const struct kl_affine *sum, size_t k);
 
 #endif

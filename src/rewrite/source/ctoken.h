@@ -60,7 +60,7 @@ struct kl_cdefine {
 	size_t body, end; /* all that follows the name; a macro with arguments has '(' at `body` */
 };
 
-/** Read directive `i`; false: it defines no macro. */
+/** Read directive `i`; false if it defines no macro. */
 bool kl_ctoken_define(struct kl_cdefine *out, const struct kl_ctokens *tokens, size_t i);
 
 /*

@@ -13,7 +13,7 @@ struct kl_allowed {
 	double max; /* `noise`: largest error, unless kl_element_least() allows more */
 	/*
 	 * largest rms of got - truth over the group: for `noise` a multiple of the honest rms, for
-	 * `rel-l2` the rule's tolerance times the rms of the truth; < 0: no limit
+	 * `rel-l2` the rule's tolerance times the rms of the truth; < 0 if there is no limit
 	 */
 	double rms;
 	/* `elementwise`: the oracle's output for |inputs|; borrowed; NULL to use |truth| instead */

@@ -269,7 +269,7 @@ struct kl_gpu_driver {
 #undef KL_CU_MEMBER
 	void *lib;
 	int version;    /* highest CUDA version that the driver supports: 13000 is 13.0 */
-	char build[64]; /* version of the driver itself: "580.159.04"; empty: unknown */
+	char build[64]; /* version of the driver itself: "580.159.04"; empty if unknown */
 };
 
 /**

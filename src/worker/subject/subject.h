@@ -92,10 +92,11 @@ struct kl_subject_spec {
 	enum kl_subject_kind kind;
 	const char *path;     /* path of the image or cubin, for kernel and oracle */
 	const char *baseline; /* name of the baseline, such as "openblas.sgemm" */
-	bool real_is_double;  /* oracle: kl_real is double in the image; false: float */
+	/* oracle: true if kl_real is double in the image, false if it is float */
+	bool real_is_double;
 	/*
-	 * align buffers to the guard page on their right; false: on their left; kl_subject_place()
-	 * can change this
+	 * align buffers to the guard page on their right, or if false, on their left;
+	 * kl_subject_place() can change this
 	 */
 	bool align_right;
 	/* surface c: a second point to call at; NULL if there is none */
@@ -107,8 +108,8 @@ struct kl_subject_spec {
 	bool ordinary;
 	int cpu; /* processor that the child is pinned to; -1 for any */
 	/*
-	 * true: time calls exactly; the parent spins on another processor; false: time calls
-	 * roughly
+	 * true to time calls exactly, while the parent spins on another processor; false to time
+	 * calls roughly
 	 */
 	bool timed;
 	bool untraced; /* do not use ptrace, for tests */
@@ -120,8 +121,9 @@ struct kl_subject;
 
 /* Where a call finds its tensors. */
 struct kl_place {
-	bool other;    /* call at spec.other */
-	bool right;    /* align tensors to the guard page on their right; false: on their left */
+	bool other; /* call at spec.other */
+	/* align tensors to the guard page on their right, or if false, on their left */
+	bool right;
 	uint64_t draw; /* a random number that chooses their addresses */
 };
 

@@ -36,7 +36,7 @@ struct gpu_subject {
 	/* how the plan's `prepare` ended; after a failure every call ends in the same way */
 	struct kl_call prepared;
 	int64_t dim[KL_MAX_DIMS];
-	struct kl_strvec kernel; /* the kernels that host code may launch; empty: unknown */
+	struct kl_strvec kernel; /* the kernels that host code may launch; empty if unknown */
 };
 
 static struct gpu_subject *as_gpu(struct kl_subject *subject)

@@ -34,7 +34,7 @@ static unsigned visible(const struct decoded *decoded)
 }
 
 /*
- * Read a push or pop; false: it is another instruction. A push or pop of memory or of rsp is
+ * Read a push or pop; false if it is another instruction. A push or pop of memory or of rsp is
  * KL_ISA_STACK_OTHER.
  */
 static bool read_push(struct kl_isa_stack *out, const struct decoded *decoded)
@@ -107,7 +107,7 @@ static bool read_frame(struct kl_isa_stack *out, const struct decoded *decoded)
 	return true;
 }
 
-/* Read an operand in memory; false: it can be any place on the stack. */
+/* Read an operand in memory; false if it can be any place on the stack. */
 static bool read_memory(struct kl_isa_stack *out, const struct decoded *decoded,
 			const ZydisDecodedOperand *op)
 {
@@ -126,7 +126,7 @@ static bool read_memory(struct kl_isa_stack *out, const struct decoded *decoded,
 	return true;
 }
 
-/* Read an operand in a register; false: the register holds an address of the stack. */
+/* Read an operand in a register; false if the register holds an address of the stack. */
 static bool read_register(struct kl_isa_stack *out, const struct decoded *decoded,
 			  const ZydisDecodedOperand *op)
 {

@@ -30,7 +30,7 @@
 
 /* A subject of the profile. */
 struct kl_gpu_timed {
-	bool there;                       /* false: not loaded */
+	bool there;                       /* false if not loaded */
 	uint32_t bind[KL_GPU_TIME_CALLS]; /* bind[i]: slot of the binding to the set at place i */
 	/* a library's kernel or host code; NULL for a plan (`bind`) */
 	struct kl_gpu_baseline *vendor;

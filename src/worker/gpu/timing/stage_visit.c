@@ -164,7 +164,8 @@ static void note_clock(struct kl_gpu_time *timing, int who, double mhz)
 }
 
 /*
- * Judge a visit's answers. *ns is the median time of a call; NAN: the host was late for all calls.
+ * Judge a visit's answers. *ns is the median time of a call; NAN if the host was late for all
+ * calls.
  */
 static int take_visit(struct kl_gpu_time *timing, int who, const uint32_t *which,
 		      const struct kl_gpu_time_visited *visited, double *ns)

@@ -106,7 +106,7 @@ struct kl_gpu_time_visited { /* reply */
 	struct kl_gpu_reply r;
 	struct kl_gpu_time_end how;
 	uint32_t ncall, ntime; /* number of entries of `print`, of `ns` (1 for a batch) */
-	/* time of one call in ns; < 0: do not count this time, since the host was late */
+	/* time of one call in ns; below 0 if the host was late, so that the time does not count */
 	double ns[KL_GPU_TIME_CALLS];
 	double mhz; /* clock of the multiprocessors during the calls; 0 if unknown */
 	uint64_t print[KL_GPU_TIME_CALLS][2];
