@@ -24,7 +24,7 @@ static char *log_path(struct kl_repo *repo, const char *campaign)
 	return kl_asprintf("%s/" DIRECTORY "/%s" SUFFIX, kl_repo_common_dir(repo), campaign);
 }
 
-/* Return the length of the complete lines: a line without a newline at the end is not one. */
+/* Return the length of the complete lines: a line without a newline at its end is not complete. */
 static int complete_bytes(size_t *out, int fd, size_t size, const char *path)
 {
 	char tail[TAIL];

@@ -41,10 +41,16 @@ static int take_line(const char *text, size_t len, void *payload)
 	return 0;
 }
 
-/* --- dropping events that a segment has already ------------------------------------- */
+/*
+ * --- dropping events that a segment has already -------------------------------------
+ */
 
 struct known {
-	struct kl_map ids; /* of the events for the surfaces of the new ones; "s": signed */
+	/*
+	 * ids of the campaign's events for the surfaces of the new events; "s" if the event is
+	 * signed
+	 */
+	struct kl_map ids;
 	struct sealing *sealing;
 };
 
@@ -82,8 +88,8 @@ static int know_file(struct known *known, const git_oid *blob, const struct kl_s
 }
 
 /*
- * Drop the lines that the campaign has already. The lines are sorted and belong into one
- * directory. An unsigned copy does not keep a signed one out.
+ * Drop the lines that the campaign has already. The lines are sorted and belong to one directory.
+ * An unsigned copy in the campaign does not exclude a signed copy.
  */
 static int drop_known(size_t *left, struct sealing *sealing, struct kl_segment_line *line, size_t n)
 {
@@ -111,7 +117,9 @@ static int drop_known(size_t *left, struct sealing *sealing, struct kl_segment_l
 	return err;
 }
 
-/* --- one segment ---------------------------------------------------------------------- */
+/*
+ * --- one segment ----------------------------------------------------------------------
+ */
 
 /* Keep the tree of a candidate alive. If git gc has removed it meanwhile, fsck reports that. */
 static void add_candidate(struct kl_tree_entries *out, struct sealing *sealing,
@@ -131,7 +139,7 @@ static void add_candidate(struct kl_tree_entries *out, struct sealing *sealing,
 	kl_tree_entries_add(out, path, &line->tree, KL_MODE_TREE);
 }
 
-/* Write the file of the lines, which are sorted and belong into one directory. */
+/* Write the file of the lines, which are sorted and belong to one directory. */
 static int write_file(struct kl_tree_entries *out, struct sealing *sealing,
 		      struct kl_segment_line *line, size_t n)
 {

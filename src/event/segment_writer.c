@@ -11,7 +11,10 @@
 #include "repo/refs.h"
 #include "text/name.h"
 
-/* a flush writes at most about so much at once, so that a log is little longer than a segment */
+/*
+ * a flush writes at most about this many bytes at once, so that a log is not much longer than a
+ * segment
+ */
 #define FLUSH_LINES 4096
 #define FLUSH_BYTES ((size_t)4 << 20)
 
@@ -133,7 +136,10 @@ static int append_events(struct kl_segment_writer *writer, struct kl_segment_log
 {
 	int err = count_lines(writer, log);
 
-	/* an id that is recorded without its event does no harm; the other way it would be lost */
+	/*
+	 * record the ids first: an id without its event does no harm, but an event without its id
+	 * would not count as our own
+	 */
 	if (!err)
 		err = kl_own_add(writer->repo, (const char *const *)writer->own.v, writer->own.n);
 	if (!err && writer->n)

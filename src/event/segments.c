@@ -101,7 +101,9 @@ int kl_segments_open(struct kl_segments **out, struct kl_repo *repo)
 	return 0;
 }
 
-/* --- handing out events --------------------------------------------------------------- */
+/*
+ * --- handing out events ---------------------------------------------------------------
+ */
 
 struct reading {
 	const struct campaign *campaign;
@@ -109,14 +111,17 @@ struct reading {
 	const struct kl_segments_filter *filter;
 	kl_segments_fn *fn;
 	void *payload;
-	/* of a walk over a campaign that has a log: ids of the log's events, which came already */
+	/*
+	 * in a walk over a campaign with a log: ids of the log's events, for which `fn` was called
+	 * already
+	 */
 	struct kl_map *seen;
 	bool from_log;
 };
 
 /*
- * Return true if the line, which is canonical, has a member whose value begins with `value`, in
- * whatever object. True if `value` is NULL.
+ * Return true if the line, which is canonical, has, in any object, a member whose value begins with
+ * `value`. Return true also if `value` is NULL.
  */
 static bool has_member(const char *line, size_t len, const char *key, const char *value)
 {

@@ -12,8 +12,8 @@
 
 /*
  * A step that is named after one mechanism often changes more: a padding, a block size, the number
- * of threads. Its gain is that of all of it. The lines are facts about the sources and no judgement
- * of which of the changes belong to the mechanism.
+ * of threads. Its gain is the gain of all these changes together. The lines state facts about the
+ * sources; they do not tell which of the changes belong to the mechanism.
  */
 #define MAX_LINES 24            /* maximum number of lines of one step */
 #define MAX_SOURCE (256u << 10) /* larger sources are not read */

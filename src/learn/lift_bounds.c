@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lift_bounds - derives bounds of sizes and profile figures that measured points do not owe to chance */
+/* lift_bounds - derives bounds of sizes and profile figures that are unlikely to be chance */
 #include <string.h>
 
 #include "base/rng.h"
@@ -7,7 +7,10 @@
 
 #define MAX_SIZES 4
 #define LEAST_POINTS 8 /* fewest decided points from which a bound is derived */
-/* shuffles of the outcomes that are tried, and the most of them that a bound may fit as well */
+/*
+ * number of shuffles of the outcomes to try, and maximum number of shuffles that may have a bound,
+ * too
+ */
 #define SHUFFLES 1000
 #define MOST_LUCKY 50
 /* least factor between the two values nearest to the bound, one with a gain and one without */

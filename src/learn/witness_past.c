@@ -106,7 +106,9 @@ static int look_at(struct kl_witness_search *search, const struct tried *tried)
 	return 0;
 }
 
-/* --- refused attempts to re-derive the step --------------------------------------------------- */
+/*
+ * --- refused attempts to re-derive the step ---------------------------------------------------
+ */
 
 static int look_at_refusals(struct kl_witness_search *search)
 {
@@ -125,7 +127,9 @@ static int look_at_refusals(struct kl_witness_search *search)
 	return err;
 }
 
-/* --- trials and materialized cards ------------------------------------------------------------ */
+/*
+ * --- trials and materialized cards ------------------------------------------------------------
+ */
 
 /* Check that the commit applies the card, and that no earlier search for witnesses made it. */
 static bool is_of_card(const struct kl_witness_search *search, const char *message)
@@ -179,7 +183,8 @@ static int look_at_chain(struct kl_witness_search *search, const git_oid *tip)
 		if (more)
 			at = link.parent[1];
 	}
-	if (err == KL_ENOTFOUND) { /* not an error here: a commit is missing, which fsck reports */
+	/* a missing commit is not an error here, because fsck reports it */
+	if (err == KL_ENOTFOUND) {
 		kl_error_clear();
 		err = 0;
 	}

@@ -35,7 +35,9 @@ bool kl_wording_wants(const struct kl_wording *wording, size_t i)
 	return !wording->lift->v[i].old;
 }
 
-/* --- data of a group of steps ----------------------------------------------------------------- */
+/*
+ * --- data of a group of steps -----------------------------------------------------------------
+ */
 
 void kl_wording_group_release(struct kl_wording_group *group)
 {
@@ -120,7 +122,7 @@ int kl_wording_group(struct kl_wording_group *out, const struct kl_wording *word
 		out->refused[n] = &transitions->r[k];
 		out->at[n] = (struct kl_target){ .known = KL_KNOWN_INIT };
 		out->known[n] = know_refused(&out->at[n], wording, &transitions->r[k]) == 0;
-		/* not an error: a step whose commit is missing only cannot witness a test */
+		/* not an error: a step whose commit is missing merely cannot witness a test */
 		kl_error_clear();
 		out->nrefused++;
 	}

@@ -25,7 +25,9 @@ static int refuse_wording(const char *fmt, ...)
 	return kl_error(KL_EINVALID, "%s", buf.ptr);
 }
 
-/* --- texts -------------------------------------------------------------------------- */
+/*
+ * --- texts --------------------------------------------------------------------------
+ */
 
 /* Return true if the text has a number with a unit of speed: only measurements may state speeds. */
 static bool tells_speed(const char *text)
@@ -81,10 +83,12 @@ static int check_portable(const struct kl_wording_group *group, const char *text
 	return check_text(text, what);
 }
 
-/* --- predicates ------------------------------------------------------------------------ */
+/*
+ * --- predicates ------------------------------------------------------------------------
+ */
 
 /*
- * Copy the argument of a call: "ldg.128" of "has(ldg.128)". NULL: `key` is not a call of
+ * Copy the argument of a call: "ldg.128" of "has(ldg.128)". Return NULL if `key` is not a call of
  * `function`.
  */
 static char *member_of(const char *key, const char *function)

@@ -31,7 +31,9 @@ void kl_worktree_step_release(struct kl_worktree_step *step)
 	kl_lock_release(&step->lock);
 }
 
-/* --- finding the edit --------------------------------------------------------------------------- */
+/*
+ * --- finding the edit ---------------------------------------------------------------------------
+ */
 
 /* Take the lock of the operations of this worktree, and refuse if a walk is in progress. */
 static int take_worktree(struct kl_worktree_step *step, struct kl_repo *repo)
@@ -77,8 +79,8 @@ static int find_head(struct kl_worktree_step *step, struct kl_repo *repo)
 }
 
 /*
- * List the sources that differ, and the other files that differ from HEAD. *edited: not only the
- * mode of a source differs.
+ * List the sources that differ, and the other files that differ from HEAD. Set *edited to true if
+ * more than the mode of a source differs.
  */
 static int list_changes(bool *edited, struct kl_worktree_step *step, struct kl_repo *repo)
 {
@@ -178,7 +180,9 @@ int kl_worktree_step_begin(struct kl_worktree_step *out, const struct kl_worktre
 	return find_edit(out, opts);
 }
 
-/* --- judging it --------------------------------------------------------------------------------- */
+/*
+ * --- judging it ---------------------------------------------------------------------------------
+ */
 
 static void refuse_as(struct kl_worktree_step *step, const char *why)
 {
@@ -257,7 +261,9 @@ int kl_worktree_step_judge(struct kl_worktree_step *step, const struct kl_worktr
 	return 0;
 }
 
-/* --- recording it ------------------------------------------------------------------------------- */
+/*
+ * --- recording it -------------------------------------------------------------------------------
+ */
 
 /* What is written in one transaction. */
 struct record {
@@ -344,7 +350,7 @@ static void fill_commit(struct record *record)
 		record->made.text = "";
 }
 
-/* Add the branch to the transaction of the library; the links and notes of `keep` too. */
+/* Add the branch, and the links and notes of `keep`, to the transaction of the library. */
 static int move_all(struct kl_refs_txn *txn, void *payload)
 {
 	struct record *record = payload;

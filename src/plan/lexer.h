@@ -43,7 +43,7 @@ bool kl_token_is_any(const struct kl_tokens *tokens, size_t i, const char *const
 /** Return true if two tokens, which can be from different texts, have the same bytes. */
 bool kl_token_same(const struct kl_token *left, const struct kl_token *right);
 /**
- * Return the index after the bracket that closes the bracket at `i`; tokens->n: no bracket closes
+ * Return the index after the bracket that closes the bracket at `i`; tokens->n if no bracket closes
  * it.
  */
 size_t kl_token_skip(const struct kl_tokens *tokens, size_t i);

@@ -9,8 +9,8 @@
 
 /*
  * Each state has one conversation, back-<number of accepted steps>. Every call replays the
- * conversation from its first turn: stored replies, which cost nothing, contain the steps proposed
- * so far, the walk's records have the verdicts on these steps, and dialogue.h decides which turn
+ * conversation from its first turn. Stored replies, which cost nothing, contain the steps proposed
+ * so far; the walk's records have the verdicts on these steps; dialogue.h decides which turn
  * follows. The first step that is not judged yet becomes the proposal.
  *
  * The rewriter exec has the same conversation with a command, which finds the state in a directory.

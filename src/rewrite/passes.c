@@ -42,7 +42,9 @@ struct passes {
 	size_t n, alloc;
 };
 
-/* --- passes.yaml ---------------------------------------------------------- */
+/*
+ * --- passes.yaml ----------------------------------------------------------
+ */
 
 static int check_language(const char *file, const struct kl_yaml *node, const char *key)
 {
@@ -177,7 +179,9 @@ int kl_passes_check(const char *arg)
 	return load_passes(&ps, arg);
 }
 
-/* --- run a pass on a file --------------------------------------------------- */
+/*
+ * --- run a pass on a file ---------------------------------------------------
+ */
 
 struct run {
 	struct kl_rewrite *rw;
@@ -273,7 +277,9 @@ static bool is_source(const struct kl_surface *surface, const struct kl_file *fi
 	       !memchr(file->data, '\0', file->len);
 }
 
-/* --- proposals ------------------------------------------------------------ */
+/*
+ * --- proposals ------------------------------------------------------------
+ */
 
 static int propose_all(struct kl_proposal **out, struct run *run)
 {
@@ -435,7 +441,7 @@ static bool wants_name(const struct pass *pass, const char *name)
 	return !pass->names.n;
 }
 
-/* Lower a constant of the launch plan: to 1, then less and less. */
+/* Propose lower values of a constant of the launch plan: first 1, then higher values. */
 static int propose_define(struct kl_proposal **out, struct run *run, const struct kl_file *file,
 			  const struct kl_plan_define *define)
 {

@@ -65,7 +65,7 @@ int kl_past_state(const char **out, struct kl_past *past, size_t i);
 int kl_past_whole(const char **out, struct kl_past *past, size_t i);
 /**
  * Set *out to the next entry whose state may differ from that of entry `i`: the entry after the
- * last one with this state; past->n: there is none. The entries in between are a detour that the
+ * last one with this state; past->n if there is none. The entries in between are a detour that the
  * history took back, such as a commit and its revert. `failed` is true if the state does not
  * compile, so that only states with all of its tokens are equal to it.
  */
@@ -92,7 +92,7 @@ void kl_past_files_release(struct kl_past_files *files);
  * k/a.c". Append nothing if no path differs.
  */
 void kl_past_say_renames(struct kl_buf *out, const struct kl_past *past, size_t i);
-/** Find the entry of a commit; past->n: there is none. */
+/** Find the entry of a commit; past->n if there is none. */
 size_t kl_past_find(const struct kl_past *past, const char *hex);
 
 #endif

@@ -44,7 +44,7 @@ void kl_relations_find(struct kl_relations *out, const struct kl_transplant *tra
 void kl_relations_release(struct kl_relations *relations);
 
 /**
- * Get how many times as large the gain of a step at K* is as its gain at its own place. False: the
+ * Get the quotient of a step's gain at K* and its gain at its own place. Return false if the
  * quotient is not known, or its interval contains 1, so that no interaction is shown.
  */
 bool kl_relations_interaction(struct kl_ratio *out, const struct kl_transplant *transplant,

@@ -14,7 +14,8 @@
 /* A declaration: tokens [from, to) of a unit. */
 struct declaration {
 	size_t unit, from, to;
-	size_t name; /* token with the name of a plain function or prototype; NONE: it is neither */
+	/* token with the name of a plain function or prototype; NONE if it is neither */
+	size_t name;
 	bool reached;
 };
 #define NONE SIZE_MAX
@@ -109,8 +110,8 @@ static bool has_brace(const struct kl_tokens *tokens, size_t from, size_t to)
 
 /*
  * Return the index of the name of a plain function or prototype, which consists of words, stars and
- * attributes, then the name, its parameters and attributes up to `stop`. NONE: the declaration is
- * something else.
+ * attributes, then the name, its parameters and attributes up to `stop`. Return NONE if the
+ * declaration is something else.
  */
 static size_t plain_name(const struct kl_tokens *tokens, size_t from, size_t stop)
 {

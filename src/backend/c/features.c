@@ -251,7 +251,9 @@ static void scan_refs(struct scan *scan, size_t func)
 		kl_strvec_push(scan->out, "call.indirect");
 }
 
-/* ---- register spills and large stack frames ---- */
+/*
+ * ---- register spills and large stack frames ----
+ */
 
 /*
  * Find the fixed stack slot, such as "16(%rsp)", that an instruction stores to (`store` is true;
@@ -320,7 +322,9 @@ static void scan_stack(struct scan *scan, size_t func)
 		kl_strvec_push(scan->out, "stack.large");
 }
 
-/* ---- nesting of loops over all calls, and recursion ---- */
+/*
+ * ---- nesting of loops over all calls, and recursion ----
+ */
 
 struct nest {
 	const struct kl_code *code;
@@ -334,7 +338,7 @@ struct nest {
 };
 
 /*
- * Return the index of the function that an instruction calls, or whose start it jumps to; nfunc:
+ * Return the index of the function that an instruction calls, or whose start it jumps to; nfunc if
  * there is none.
  */
 static size_t called_function(const struct kl_code *code, size_t func, size_t i)
@@ -353,8 +357,8 @@ static size_t called_function(const struct kl_code *code, size_t func, size_t i)
 }
 
 /*
- * Advance a depth-first search over the calls of `func`. Return the next callee to enter; nfunc:
- * all calls of `func` are done.
+ * Advance a depth-first search over the calls of `func`. Return the next callee to enter, or nfunc
+ * if all calls of `func` are done.
  */
 static size_t advance_nest(struct nest *nest, size_t func, size_t *next)
 {

@@ -60,7 +60,7 @@ const struct kl_shape_array *kl_shape_array_at(const struct kl_shape_source *sou
  */
 size_t kl_shape_place(const struct kl_shape_reader *reader, const struct kl_shape_source *source,
 		      size_t i);
-/** Read the assignment that begins at token `i`; false: none begins there. */
+/** Read the assignment that begins at token `i`; false if none begins there. */
 bool kl_shape_assignment(struct kl_shape_assignment *out, const struct kl_shape_reader *reader,
 			 const struct kl_shape_source *source, size_t i);
 /** Check that token `i` names a variable that is used as a pointer in its function. */

@@ -9,8 +9,8 @@
 /*
  * affine - reads an index expression of C as a sum of terms, so that indices can be compared.
  *
- * A term is an integer times a product of names: the index `i * lda + j - 1` has the terms
- * 1 * "i*lda", 1 * "j" and -1 * "". Equal expressions have equal terms whatever their order. An
+ * A term is an integer times a product of names: the index `i * lda + j - 1` has the terms 1 *
+ * "i*lda", 1 * "j" and -1 * "". Equal expressions have equal terms whatever their order. An
  * expression that is not such a sum, or that has too many terms, is not read.
  */
 #define KL_AFFINE_TERMS 8
@@ -37,7 +37,8 @@ bool kl_affine_is(const struct kl_affine *sum, int64_t value);
 /** Check that a name occurs in the sum. */
 bool kl_affine_has(const struct kl_affine *sum, const char *name);
 /**
- * Compute by how much the sum rises if `name` rises by 1. False: the sum is not linear in `name`.
+ * Compute the increase of the sum if `name` increases by 1. Return false if the sum is not linear
+ * in `name`.
  */
 bool kl_affine_stride(struct kl_affine *out, const struct kl_affine *sum, const char *name);
 /** Replace `name` by `value`; false if the result has too many terms. */

@@ -27,7 +27,9 @@ static bool is_pure(const struct kl_ctokens *tokens, size_t i)
 	return false;
 }
 
-/* --- the place of an element ------------------------------------------------------------------ */
+/*
+ * --- the place of an element ------------------------------------------------------------------
+ */
 
 /* Check that a variable is changed as a whole after token `i`: "x = ", "x += ", "x++". */
 static bool is_changed(const struct kl_loops *loops, const struct kl_cvar *var, size_t i)
@@ -57,8 +59,8 @@ static bool is_counter(const struct kl_loops *loops, size_t at, const char *name
 
 /*
  * Replace local variables in an index by their initial values, until only counters of loops around
- * token `at`, parameters and variables of the function's outermost block remain. False: the value
- * of a variable is not known.
+ * token `at`, parameters and variables of the function's outermost block remain. Return false if
+ * the value of a variable is not known.
  */
 static bool expand_names(struct kl_affine *index, const struct kl_loops *loops, size_t at)
 {

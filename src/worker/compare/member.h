@@ -27,7 +27,7 @@ struct kl_tolerance {
 	const struct kl_yardstick *yardstick;
 };
 
-/* Kind of the non-finite values in a member's inputs; NONE: all values are finite. */
+/* Kind of the non-finite values in a member's inputs; NONE if all values are finite. */
 enum kl_odd { KL_ODD_NONE, KL_ODD_INF, KL_ODD_NAN };
 
 struct kl_member {

@@ -112,7 +112,10 @@ static int rows_init(struct rows *rows, const struct kl_job *job, const struct k
 	return 0;
 }
 
-/* Load an element of `size` bytes. A constant size in each branch lets the compiler inline the copy. */
+/*
+ * Load an element of `size` bytes. A constant size in each branch lets the compiler inline the
+ * copy.
+ */
 static inline uint64_t load_bits(const char *at, size_t size)
 {
 	uint8_t byte;
@@ -148,7 +151,8 @@ static uint64_t key_of(const struct rows *rows, const char *at)
 	if (!rows->fraction)
 		return rows->dtype <= KL_I8 ? bits ^ sign : bits;
 	magnitude = bits & (sign - 1);
-	if (magnitude > (sign - 1 - rows->fraction)) /* larger than the bits of infinity: NaN */
+	/* bits larger than those of infinity are a NaN */
+	if (magnitude > (sign - 1 - rows->fraction))
 		return UINT64_MAX;
 	if (!magnitude)
 		return sign;

@@ -304,7 +304,7 @@ struct kl_gpu_facts {
 	 * for persisting lines; device memory
 	 */
 	int64_t smem_optin, smem_sm, l2, persisting_l2, bytes;
-	int vmm, cooperative, cluster, tensor_map; /* nonzero: the device supports it */
+	int vmm, cooperative, cluster, tensor_map; /* nonzero if the device supports it */
 };
 
 /** Read a device's facts; needs cu->init(), but no context. */

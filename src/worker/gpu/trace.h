@@ -21,7 +21,7 @@ struct kl_gpu_seen {
 	uint32_t n, lost; /* lost: number of records that did not fit */
 	struct kl_gpu_seen_one {
 		int32_t kind;                 /* enum kl_gpu_seen_kind */
-		int32_t elsewhere;            /* nonzero: it did not run on the device's stream */
+		int32_t elsewhere;            /* nonzero if it did not run on the device's stream */
 		uint64_t bytes;               /* size of a copy or a fill */
 		char name[KL_GPU_TRACE_NAME]; /* name of a kernel, from kl_gpu_trace_name() */
 	} one[KL_GPU_TRACE_MOST];

@@ -171,7 +171,7 @@ struct kl_gpu_put_launcher { /* request + memfd */
 };
 struct kl_gpu_launcher_ready { /* reply */
 	struct kl_gpu_reply r;
-	int32_t traced;  /* nonzero: CUPTI records the kernels, copies and fills that run */
+	int32_t traced;  /* nonzero if CUPTI records the kernels, copies and fills that run */
 	uint32_t closed; /* bits of enum kl_gpu_closed */
 	char why[200];   /* why nothing is recorded, if `traced` is 0 */
 };

@@ -150,8 +150,7 @@ static bool pick_value(int64_t *out, const struct kl_domain_draw *draw,
 	count = (hi - first) / range->step;
 	/*
 	 * if values must be a step apart, kernels often fail at certain numbers of steps, so in
-	 * half of the cases pick the number of steps in the way in which values are picked
-	 * otherwise
+	 * half of the cases pick the number of steps as values are picked otherwise
 	 */
 	if (range->step > 1 && kl_rng_below(rng, 2)) {
 		value = pick_suggestion(draw, d, 0, count, rng);

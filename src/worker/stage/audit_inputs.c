@@ -96,8 +96,9 @@ static int truth_passes(struct kl_audit *audit, struct kl_subject *oracle,
 }
 
 /*
- * Effect of new values of an input: the rules refuse the oracle's new answer as an answer to the
- * old values (MOVED) or accept it (STILL). NO_OTHER: only the old values can be drawn.
+ * The effect of new values of an input. It is MOVED if the rules refuse the oracle's new answer as
+ * an answer to the old values, and STILL if they accept it. It is NO_OTHER if only the old values
+ * can be drawn.
  */
 enum moved { MOVED, STILL, NO_OTHER };
 
@@ -179,7 +180,9 @@ int kl_audit_inputs(struct kl_audit *audit)
 
 /* -- inputs in a lower format ------------------------------------------- */
 
-/* Return true if every output is one integer, whose rule has no tolerance that could be too loose. */
+/*
+ * Return true if every output is one integer, whose rule has no tolerance that could be too loose.
+ */
 static bool are_single_integers(const struct kl_job *job, const struct kl_point *point)
 {
 	for (size_t i = 0; i < job->nargs; i++)
@@ -203,8 +206,9 @@ static void report_lower(struct kl_audit *audit, const struct kl_member *member,
 }
 
 /*
- * Whether the rules refuse (LOWER_REFUSED) or accept (LOWER_ACCEPTED) the answer to inputs rounded
- * to a lower format. LOWER_SAME: the inputs are exact in that format, or none of them is a float.
+ * The effect of rounding the inputs to a lower format: the rules refuse (LOWER_REFUSED) or accept
+ * (LOWER_ACCEPTED) the answer to the rounded inputs. It is LOWER_SAME if the inputs are exact in
+ * that format, or none of them is a float.
  */
 enum lower { LOWER_REFUSED, LOWER_ACCEPTED, LOWER_SAME };
 

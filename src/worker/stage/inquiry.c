@@ -229,7 +229,7 @@ static bool fail_noise(struct kl_inquiry *inquiry, const struct kl_round *round,
 
 /*
  * Report a wrong answer, unless it is wrong by chance. If the kernel answers fresh draws correctly,
- * it was chance, and this answer counts as right.
+ * the wrong answer was chance, and counts as right.
  */
 static int fail_wrong(struct kl_inquiry *inquiry, struct kl_subject *subject,
 		      const struct kl_round *round, size_t index, struct kl_mismatch *mismatch,

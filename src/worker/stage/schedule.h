@@ -13,7 +13,7 @@ struct kl_schedule {
 	struct kl_inquiry *inquiry;
 	const struct kl_point *point;
 	size_t *all; /* pool indices of the point's members, the twin last */
-	bool *side;  /* guard side of each member's first call; true: right */
+	bool *side;  /* guard side of each member's first call; true for right */
 	size_t n;    /* number of members */
 	bool twin;   /* the point has a twin */
 	struct kl_rng rng;

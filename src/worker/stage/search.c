@@ -10,8 +10,8 @@
 #include "worker/measure/blocks.h"
 
 /*
- * Once the calls at a point have cost this much, a round skips all its calls but the first. The cost
- * is an estimate: the number of calls times the lowest cost of one.
+ * Once the calls at a point have cost this much, a round skips all its calls but the first. The
+ * cost is an estimate: the number of calls times the lowest cost of a call.
  */
 #define POINT_NS ((int64_t)20000000000)
 

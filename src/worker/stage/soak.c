@@ -25,7 +25,7 @@
 /* The calls of one process. */
 struct soak {
 	size_t *member;   /* pool indices, in order */
-	bool *side;       /* guard side of each call; true: right */
+	bool *side;       /* guard side of each call; true for right */
 	size_t n, before; /* before: member at another point to call first, or KL_POOL_NONE */
 };
 

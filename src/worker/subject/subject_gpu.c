@@ -14,9 +14,8 @@
 
 /*
  * A kernel of surface cuda: the binding of its cubin, its plan and a set of tensors in a GPU
- * process (client.h). Device code cannot run on the host, so this process needs no seal. If the
- * candidate has host code, this code launches the kernels itself, in a GPU process that is sealed
- * (launcher.h).
+ * process (client.h). Device code cannot run on the host, so this process needs no seal. Host code
+ * of a candidate launches the kernels itself, in a GPU process that is sealed (launcher.h).
  */
 struct gpu_subject {
 	struct kl_subject base; /* must be first, see subject_ops.h */

@@ -19,7 +19,7 @@ static struct {
 	uint32_t n;
 	uint64_t stack;     /* end of thread 0's stack; thread i's ends i strides above */
 	const int16_t *cpu; /* processor of each thread, while threads are started */
-	uint32_t sealed;    /* 1: the thread that was started last is sealed, or has failed */
+	uint32_t sealed;    /* 1 once the thread started last is sealed or has failed */
 	int err;            /* error of that thread */
 	void (*fn)(void *); /* the region's function and argument */
 	void *data;
@@ -97,7 +97,7 @@ void kl_team_changed(uint32_t *word, const uint32_t *waiting)
 		kl_team_wake(word, INT_MAX);
 }
 
-/* The lock is 0: free; 1: taken; 2: taken, and threads may sleep. */
+/* The lock is 0 if it is free, 1 if it is taken, and 2 if it is taken and threads may sleep. */
 void kl_team_lock(uint32_t *lock)
 {
 	uint32_t seen = 0;

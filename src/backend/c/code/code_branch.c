@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* code_branch - finds open branches: calls, jumps and returns whose targets data decide */
+/* code_branch - finds open branches: calls, jumps and returns whose targets depend on data */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,12 +7,12 @@
 #include "backend/c/code/isa_stack.h"
 
 /*
- * Data decide the target of a call or jump through a pointer, unless the pointer is constant. Data
- * also decide the target of a return, unless the function provably keeps its return address: the
- * stack pointer moves only by constants; at the return, the stack pointer and rbp are as they were
- * at the start; no address of the stack is copied, indexed or passed on; and no store goes to the
- * return address or above it. The proof follows the function instruction by instruction, and fails
- * at an instruction that it does not understand.
+ * The target of a call or jump through a pointer depends on data, unless the pointer is constant.
+ * The target of a return also depends on data, unless the function provably keeps its return
+ * address: the stack pointer moves only by constants; at the return, the stack pointer and rbp are
+ * as they were at the start; no address of the stack is copied, indexed or passed on; and no store
+ * goes to the return address or above it. The proof follows the function instruction by
+ * instruction, and fails at an instruction that it does not understand.
  */
 #define NONE INT64_MIN
 
@@ -20,9 +20,9 @@
  * The state before an instruction. Places on the stack are given as bytes below the return address.
  */
 struct frame {
-	int64_t depth; /* place that rsp points to; NONE: the instruction was not reached yet */
-	int64_t base;  /* place that rbp points to; NONE: rbp holds no address of the stack */
-	int64_t saved; /* place where the caller's rbp is saved; NONE: it is still in rbp */
+	int64_t depth; /* place that rsp points to; NONE if the instruction was not reached yet */
+	int64_t base;  /* place that rbp points to; NONE if rbp holds no address of the stack */
+	int64_t saved; /* place where the caller's rbp is saved; NONE if it is still in rbp */
 };
 
 struct walk {
@@ -61,7 +61,7 @@ static bool store_is_harmless(const struct kl_isa_stack *effect, const struct fr
 	return frame->saved == NONE || to <= -frame->saved || from >= -frame->saved + 8;
 }
 
-/* Pop rbp from the place `from`. False: the caller's rbp was not saved there. */
+/* Pop rbp from the place `from`. Return false if the caller's rbp was not saved there. */
 static bool restore(struct frame *frame, int64_t from)
 {
 	bool good = frame->saved == from;

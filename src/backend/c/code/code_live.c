@@ -32,7 +32,7 @@ struct live {
 	struct places *waiting;    /* for each function: places that are executed once it returns */
 	struct kl_targets *tables; /* for each function: targets in its jump tables */
 	bool *has_tables;          /* for each function: its jump tables were read into `tables` */
-	/* data decide the target of a call or jump in the executed code */
+	/* the target of a call or jump in the executed code depends on data */
 	bool open;
 };
 

@@ -57,7 +57,7 @@ static void flow_release(struct flow *flow)
 	free(flow->level);
 }
 
-/* Return the target instruction of a direct jump; NONE: it leaves the function. */
+/* Return the target instruction of a direct jump; NONE if it leaves the function. */
 static size_t jump_target(const struct flow *flow, size_t i)
 {
 	struct kl_ref ref;

@@ -62,7 +62,7 @@ static bool read_push(struct kl_isa_stack *out, const struct decoded *decoded)
 
 /*
  * Read an instruction that writes rsp: an add or sub of a constant, or a lea or mov from rsp or
- * rbp. False: it is another instruction.
+ * rbp. Return false if it is another instruction.
  */
 static bool read_adjust(struct kl_isa_stack *out, const struct decoded *decoded)
 {

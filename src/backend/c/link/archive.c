@@ -72,7 +72,8 @@ static int map_file(struct kl_archive *archive)
 }
 
 /*
- * Find the bytes of the member whose header is at `at`. False: the member extends beyond the file.
+ * Find the bytes of the member whose header is at `at`. Return false if the member extends beyond
+ * the file.
  */
 static bool find_member(const struct kl_archive *archive, size_t at, const unsigned char **data,
 			size_t *len)

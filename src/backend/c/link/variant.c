@@ -45,7 +45,10 @@ static bool ends_with(const char *text, const char *ending)
 	return n > len && !strcmp(text + n - len, ending);
 }
 
-/* Return the rank of a form at a level, 0 for the best; KL_ARRAY_SIZE(forms): do not use it. */
+/*
+ * Return the rank of a form at a level, 0 for the best; KL_ARRAY_SIZE(forms) if the form must not
+ * be used.
+ */
 static size_t form_rank(const char *name, int level)
 {
 	for (size_t i = 0; i < KL_ARRAY_SIZE(forms); i++)
