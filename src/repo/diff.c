@@ -6,7 +6,10 @@
 
 #include "base/fs.h"
 
-/* Compare two trees. If `from` is NULL, it is the empty tree. Return an error code of libgit2. */
+/*
+ * Compare two trees. If `from` is NULL, compare with the empty tree. Return an error code of
+ * libgit2.
+ */
 static int compare_trees(git_diff **out, struct kl_repo *repo, const git_oid *from,
 			 const git_oid *to, const git_diff_options *options)
 {

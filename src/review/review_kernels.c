@@ -42,7 +42,9 @@ static void changes_release(struct changes *changes)
 	kl_verdict_lookup_release(&changes->lookup);
 }
 
-/* --- find changes ------------------------------------------------------------------- */
+/*
+ * --- find changes -------------------------------------------------------------------
+ */
 
 static int read_old(struct change *change, struct changes *all, struct kl_review_work *work)
 {
@@ -104,7 +106,9 @@ static int find_changes(struct changes *all, struct kl_review_work *work)
 	return err;
 }
 
-/* --- contracts ------------------------------------------------------------------------- */
+/*
+ * --- contracts -------------------------------------------------------------------------
+ */
 
 static struct kl_review_item *add_contract(struct kl_review_work *work, const struct change *change,
 					   const char *how)
@@ -155,12 +159,14 @@ static void review_contract(struct kl_review_work *work, const struct change *ch
 	}
 }
 
-/* --- ratios ------------------------------------------------------------------------------- */
+/*
+ * --- ratios -------------------------------------------------------------------------------
+ */
 
 /* The ratio of a kernel's speed to that of the kernel in the base. */
 struct ratio {
 	struct kl_comparison is;
-	bool direct; /* measured directly; false: chained over the commits in between */
+	bool direct; /* true if measured directly; false if chained over the commits in between */
 };
 
 /* Find the comparison of an event's kernel with its parent; NULL if they were not compared. */

@@ -21,7 +21,9 @@ static void merging_release(struct merging *merging)
 	kl_tree_entries_release(&merging->added);
 }
 
-/* --- the union of two trees ----------------------------------------------------------- */
+/*
+ * --- the union of two trees -----------------------------------------------------------
+ */
 
 /* Add the entries of theirs in `dir` that ours does not have. */
 static int add_missing(struct merging *merging, const char *dir)
@@ -85,7 +87,9 @@ static int merge_tips(git_oid *tip, struct merging *merging, size_t events)
 	return kl_repo_commit_write(tip, merging->repo, &spec);
 }
 
-/* --- taking a campaign -------------------------------------------------------------------- */
+/*
+ * --- taking a campaign --------------------------------------------------------------------
+ */
 
 /* Report the last error as the reason why the ref was left. */
 static int leave_ref(struct kl_sync_round *round, struct kl_sync_ref *ref)
@@ -143,7 +147,9 @@ int kl_sync_take_campaign(struct kl_sync_round *round, struct kl_refs_txn *txn,
 	return 0;
 }
 
-/* --- logs ---------------------------------------------------------------------------------- */
+/*
+ * --- logs ----------------------------------------------------------------------------------
+ */
 
 int kl_sync_seal_logs(struct kl_repo *repo)
 {
@@ -159,7 +165,8 @@ int kl_sync_seal_logs(struct kl_repo *repo)
 		err = kl_segment_writer_open(&writer, repo, workload, slash + 1);
 		if (!err)
 			err = kl_segment_writer_seal(writer, NULL);
-		if (err == KL_EINVALID) { /* a line is no event, or a ref is in the way: see fsck */
+		/* a line is not an event, or a ref is in the way; fsck reports both */
+		if (err == KL_EINVALID) {
 			kl_error_clear();
 			err = 0;
 		}

@@ -201,7 +201,7 @@ static int judge_trial(struct kl_judgement **out, struct kl_prune_trial *trial,
 	return 0;
 }
 
-/* Try to undo a step in the kernel that the steps undone so far have left. */
+/* Try to undo a step in the current kernel. */
 static int try_step(struct pruning *pruning, size_t step)
 {
 	struct kl_prune *prune = pruning->prune;
@@ -279,7 +279,9 @@ static int try_steps(struct pruning *pruning)
 	return 0;
 }
 
-/* --- confirming ------------------------------------------------------------------------------ */
+/*
+ * --- confirming ------------------------------------------------------------------------------
+ */
 
 /* Put back the step that was undone last. */
 static int put_back(struct pruning *pruning)
@@ -313,9 +315,9 @@ static bool is_written(const struct pruning *pruning)
 }
 
 /*
- * Return true if the kernel that is left was measured a second time. This is so if its lineage
- * exists, or if its verdict came from elsewhere and is the second one. If the second verdict had
- * shown that the kernel is slower, the last step would not have been undone.
+ * Return true if the resulting kernel was measured a second time. This is so if its lineage exists,
+ * or if its verdict came from elsewhere and is the second one. If the second verdict had shown that
+ * the kernel is slower, the last step would not have been undone.
  */
 static bool was_confirmed(const struct pruning *pruning)
 {
@@ -326,7 +328,7 @@ static bool was_confirmed(const struct pruning *pruning)
 	       (opts->is_again && event && opts->is_again(event, opts->payload));
 }
 
-/* Measure the kernel that is left once more, and put steps back until it is confirmed. */
+/* Measure the resulting kernel once more, and put steps back until it is confirmed. */
 static int confirm_kernel(struct pruning *pruning)
 {
 	const struct kl_transplant_opts *opts = &pruning->opts->judging;

@@ -11,9 +11,9 @@
  * first. Each kernel is judged and timed against K* itself, so that small losses cannot add up
  * unseen. A step stays undone if the kernel passes and is not slower than K* by more than the
  * margin (kl_speed_is_within()). When a step was undone, the others are tried again, until none of
- * them can be undone. The kernel that is left is then measured once more, because the best of many
- * noisy comparisons is partly luck. If it is not confirmed, the step that was undone last is put
- * back, and so on.
+ * them can be undone. The resulting kernel is then measured once more, because the best of many
+ * noisy comparisons is partly luck. If this does not confirm the kernel, the step undone last is
+ * put back, and the kernel is measured again.
  *
  * The result is a lineage of its own: each state is that of the old lineage with the undone steps
  * undone. A state that does not merge, or that the gate refuses, is left out; its step then belongs

@@ -9,7 +9,7 @@
 
 #define ONE 1000000
 
-/* What is known of a state with a step put in or undone, for a comparison with its neighbour. */
+/* The facts about a state with a step put in or undone, to be compared with its neighbour. */
 struct side {
 	bool merges, passes, fails;
 	const struct kl_transplant_cell *cell;
@@ -47,7 +47,8 @@ static const char *event_of(const struct kl_transplant_cell *cell)
 }
 
 /*
- * Add the relation that two sides show: `fails` is wrong, or does not merge, where `passes` is not.
+ * Add the relation that two sides show if `fails` fails where `passes` passes, or does not merge
+ * where `passes` merges.
  */
 static void add_relation(struct kl_relations *out, const struct kl_relation *relation,
 			 const struct side *fails, const struct side *passes)
@@ -81,7 +82,10 @@ static void compare_put_in(struct kl_relations *out, const struct kl_transplant 
 	}
 }
 
-/* Compare the step undone at neighbouring states: the first that fails needs it. */
+/*
+ * Compare the step undone at neighbouring states. If only the later state fails, the step between
+ * the two states needs the undone step.
+ */
 static void compare_undone(struct kl_relations *out, const struct kl_transplant *transplant,
 			   size_t step)
 {

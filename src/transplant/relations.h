@@ -5,7 +5,7 @@
 #include "transplant/transplant.h"
 
 /*
- * relations - which steps of a lineage need each other, as the cells of a transplant show it.
+ * relations - finds which steps of a lineage need each other, from the cells of a transplant.
  *
  *	requires	a kernel with the step is wrong or refused without the other step, and passes
  *			with it
@@ -13,8 +13,8 @@
  *
  * Each relation rests on two states that differ by the other step alone, and cites their events. A
  * relation by merge rests on the text alone: the step does not merge without (with) the other step,
- * and merges with (without) it. It says that the code of one is written on the code of the other,
- * not that the mechanism needs the other.
+ * and merges with (without) it. It shows that the code of one step builds on the code of the other,
+ * not that its mechanism needs the other.
  *
  * An interaction is a gain that differs: the interval of the quotient of a step's gain at K* and of
  * its gain at its own place does not contain 1.

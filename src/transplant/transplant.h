@@ -112,9 +112,9 @@ enum kl_cell_finding {
 enum kl_cell_finding kl_transplant_finding(const struct kl_transplant_cell *cell);
 
 /**
- * Get the gain of a step at a state: how many times as fast the kernel with the step is as the one
- * without it. `*out` has no interval if the gain is not known. At K* it is that of undoing the
- * step.
+ * Get the gain of a step at a state: the speed of the kernel with the step divided by the speed of
+ * the kernel without it. `*out` has no interval if the gain is not known. At K* it is that of
+ * undoing the step.
  */
 void kl_transplant_gain(struct kl_comparison *out, const struct kl_transplant *transplant,
 			size_t step, size_t place);

@@ -37,7 +37,9 @@ int kl_transplant_file_write(size_t *n, const struct kl_transplant *transplant, 
 	return kl_fs_write_output(path, text.ptr, text.len);
 }
 
-/* --- reading --------------------------------------------------------------------------------- */
+/*
+ * --- reading ---------------------------------------------------------------------------------
+ */
 
 /* Return true if the event judges `digest`. */
 static bool is_about(const struct kl_event *event, const struct kl_transplant *transplant,
@@ -64,9 +66,10 @@ static bool is_only(const struct kl_transplant *transplant, const char *digest)
 }
 
 /*
- * Return true if the event, which judges the kernel of a cell, holds at the state of that cell. A pass
- * must be timed against the state; a kernel that fails does so whatever it was made from. `no-change`
- * does not name the state that it found the same code in, so only one cell may be left for it.
+ * Return true if the event, which judges the kernel of a cell, holds at the state of that cell. A
+ * pass must be timed against the state; a kernel that fails does so whatever it was made from.
+ * `no-change` does not name the state that it found the same code in, so only one cell may be left
+ * for it.
  */
 static bool is_at(const struct kl_event *event, const struct kl_transplant *transplant,
 		  const char *digest, const char *state)
@@ -115,7 +118,7 @@ static int keep_event(bool *kept, struct kl_transplant *transplant, struct kl_re
 	return err;
 }
 
-/* Read the events of a file, all of them before one is kept, so that a bad file leaves nothing. */
+/* Read all events of a file before any of them is kept, so that a bad file changes nothing. */
 static int read_events(struct kl_event **event, const struct kl_strvec *lines, const char *path)
 {
 	for (size_t i = 0; i < lines->n; i++)

@@ -8,7 +8,9 @@
 
 #define MAX_LINKS 1000000
 
-/* --- writing --------------------------------------------------------------------------------- */
+/*
+ * --- writing ---------------------------------------------------------------------------------
+ */
 
 static const char *way_of(size_t step, size_t place)
 {
@@ -115,7 +117,9 @@ int kl_transplant_log_root(struct kl_transplant *transplant, struct kl_repo *rep
 	return write_link(transplant->ref, repo, commit, text, transplant->root, sign);
 }
 
-/* --- reading --------------------------------------------------------------------------------- */
+/*
+ * --- reading ---------------------------------------------------------------------------------
+ */
 
 /* Find an event in the note of a commit by its id; NULL if the note does not have it. */
 static struct kl_event *find_event(struct kl_repo *repo, const git_oid *commit, const char *id)
@@ -137,7 +141,7 @@ static struct kl_event *find_event(struct kl_repo *repo, const git_oid *commit, 
 	return event;
 }
 
-/* Find the state of the lineage with this commit; view.n: there is none. */
+/* Find the state of the lineage with this commit; view.n if there is none. */
 static size_t find_state(const struct kl_view *view, const char *hex)
 {
 	git_oid oid;

@@ -12,7 +12,9 @@ void kl_step_name_release(struct kl_step_name *name)
 	kl_buf_release(&name->contradiction);
 }
 
-/* --- traits ----------------------------------------------------------------------------------- */
+/*
+ * --- traits -----------------------------------------------------------------------------------
+ */
 
 /*
  * Complete the claims of a proposal: if it claims to remove a mechanism, it also claims to remove
@@ -72,14 +74,19 @@ static void drop_claims(json_t *pending, const struct kl_mechanism *mechanism,
 	}
 }
 
-/* --- the name --------------------------------------------------------------------------------- */
+/*
+ * --- the name ---------------------------------------------------------------------------------
+ */
 
 char *kl_step_name_action(const json_t *pending)
 {
 	const char *text = kl_json_str_or(pending, "text", ""), *colon = strstr(text, ": ");
 	KL_AUTO(kl_freep) char *slug = NULL;
 
-	/* of "undo 1234567: subject" use the subject, of "undo commits 1234567..89abcde" the commits */
+	/*
+	 * from "undo 1234567: subject" take the subject, from "undo commits 1234567..89abcde" the
+	 * commits
+	 */
 	if (kl_prefix_has(text, "undo commits "))
 		text += strlen("undo ");
 	else if (colon)

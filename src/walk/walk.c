@@ -228,7 +228,7 @@ bool kl_walk_tried(const struct kl_walk *walk, const char *id, const char *surfa
 
 /*
  * Add the token digest of a record or of the expert, if it has one. If the state does not compile,
- * that may be due to a function that does not count: then only all tokens tell.
+ * that may be due to a function that does not count: in this case all tokens must be compared.
  */
 static void add_tokens(struct kl_map *out, const json_t *rec)
 {

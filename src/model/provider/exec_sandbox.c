@@ -16,7 +16,9 @@
 #define MAX_LINK 8192
 #define MAX_ALTERNATES (1u << 16)
 
-/* --- the directories to hide --------------------------------------------------------- */
+/*
+ * --- the directories to hide ---------------------------------------------------------
+ */
 
 static void add_real(struct kl_strvec *out, const char *path)
 {
@@ -145,7 +147,9 @@ static void collect_hidden(struct kl_strvec *out, struct kl_repo *repo)
 	kl_strvec_uniq(out);
 }
 
-/* --- conditions ------------------------------------------------------------------------- */
+/*
+ * --- conditions -------------------------------------------------------------------------
+ */
 
 /* Return true if `path` is `top` or below it. */
 static bool is_in(const char *path, const char *top)
@@ -204,7 +208,9 @@ static bool is_nested(const struct kl_strvec *hidden, size_t i)
 	return false;
 }
 
-/* What lets root undo the hiding: bubblewrap leaves a command of root all capabilities. */
+/*
+ * The capabilities with which root could undo the hiding. Bubblewrap does not drop them by itself.
+ */
 static const char *const revealing[] = { "CAP_SYS_ADMIN",  "CAP_DAC_READ_SEARCH", "CAP_SYS_PTRACE",
 					 "CAP_SYS_CHROOT", "CAP_MKNOD",           "CAP_SYS_RAWIO",
 					 "CAP_SYS_MODULE" };
