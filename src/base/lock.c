@@ -98,10 +98,14 @@ static void tell_waiter(struct patience *patience, int fd)
 static int take_file(struct kl_lock *lock, int *fd, const char *path, struct patience *patience)
 {
 	int64_t wait_ms = patience->wait_ms;
-	int64_t end = kl_clock_ns() + wait_ms * 1000000;
+	int64_t end;
 	int64_t nap = 1;
 
 	patience->start_ns = kl_clock_ns();
+	/* a wait that ends after the greatest time of the clock has no end */
+	if (__builtin_mul_overflow(wait_ms, INT64_C(1000000), &end) ||
+	    __builtin_add_overflow(end, patience->start_ns, &end))
+		end = INT64_MAX;
 	while (flock(*fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return kl_error_errno("cannot lock '%s'", path);

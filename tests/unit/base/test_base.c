@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
@@ -281,6 +282,33 @@ static void proc_runs_beside_us(void **state)
 	kl_proc_release(&proc);
 	opts = (struct kl_proc_opts){ .argv = none };
 	assert_error(KL_ENOTFOUND, "cannot run", kl_proc_start(&proc, &opts));
+}
+
+/* A wait whose end is after the greatest time of the clock waits. */
+static void lock_is_waited_for_as_long_as_the_clock_runs(void **state)
+{
+	KL_AUTO(kl_fs_tempdir_cleanup) char *dir = NULL;
+	KL_AUTO(kl_freep) char *path = NULL;
+	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	assert_ok(kl_fs_tempdir(&dir, "kl-test"));
+	path = kl_fs_join(dir, "long.lock");
+	assert_return_code(pipe(ready), errno);
+	pid = fork();
+	if (!pid) {
+		if (kl_lock_take(&lock, path, 0) < 0 || write(ready[1], "x", 1) != 1)
+			_exit(1);
+		kl_clock_sleep_ms(200);
+		_exit(0);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	assert_ok(kl_lock_take(&lock, path, INT64_MAX / 1000000));
+	waitpid(pid, NULL, 0);
 }
 
 /* Whatever has the place of a lock in /tmp: nobody waits for it, and another lock is found. */
@@ -765,6 +793,7 @@ int main(void)
 		cmocka_unit_test(proc_runs_beside_us),
 		cmocka_unit_test(lock_excludes_and_dies_with_its_holder),
 		cmocka_unit_test(who_awaits_a_lock_hears_of_it),
+		cmocka_unit_test(lock_is_waited_for_as_long_as_the_clock_runs),
 		cmocka_unit_test(lock_of_the_machine_survives_what_lies_in_its_place),
 		cmocka_unit_test(scratch_of_the_dead_is_removed),
 		cmocka_unit_test(clock_knows_its_form),
