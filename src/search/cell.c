@@ -370,6 +370,31 @@ static int lock_cell(struct kl_lock *lock, const struct kl_cell *cell)
 	return err < 0 ? err : kl_lock_take(lock, path, 0);
 }
 
+/*
+ * Check that the branch is where the search left it. It could not be moved to a better candidate
+ * otherwise, and the model would have been paid for a ticket that cannot be stored.
+ */
+static int check_branch(const struct kl_cell *cell)
+{
+	git_oid at = kl_oid_none, best = kl_oid_none;
+	char hex[KL_OID_HEX];
+	int err = kl_refs_get(&at, cell->opts->repo, cell->branch);
+
+	if (err < 0 && err != KL_ENOTFOUND)
+		return err;
+	kl_error_clear();
+	if (cell->best)
+		best = cell->chain.v[cell->best].commit;
+	if (git_oid_equal(&at, &best))
+		return 0;
+	kl_oid_hex(hex, &best);
+	err = kl_error(KL_EINVALID, "'%s' is not at the best candidate of the search '%s'",
+		       cell->branch, cell->opts->name);
+	if (cell->best)
+		return kl_error_hint(err, "move it there: git update-ref %s %s", cell->branch, hex);
+	return kl_error_hint(err, "the search has no best candidate yet: rename that branch");
+}
+
 int kl_cell_run(struct kl_cell *out, const struct kl_cell_opts *opts)
 {
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
@@ -387,8 +412,10 @@ int kl_cell_run(struct kl_cell *out, const struct kl_cell_opts *opts)
 	out->candidates = out->best = out->idle = 0;
 	for (size_t i = 0; i < out->chain.n; i++)
 		count_link(out, &out->chain.v[i]);
+	err = check_branch(out);
 	while (!err && more && !is_done(out))
-		err = next_ticket(&more, out);
+		if (!(err = next_ticket(&more, out)))
+			err = check_branch(out);
 	return err;
 }
 

@@ -67,6 +67,14 @@ test_expect_success 'a name is taken once; a finished search has nothing to do' 
 	test "$(git rev-parse $ref/climb-1)" = $before)
 '
 
+test_expect_success 'a branch that the user moved, removed or made is named before the model is asked' '
+	(cd t && best=klineage/search/scale/climb-1 && at=$(git rev-parse $best) && git branch -q -D $best &&
+	exits 128 search --continue --name climb-1 --candidates 5 scale 2>err; cat err; says "is not at the best candidate" err &&
+	git branch -q $best HEAD && exits 128 search --continue --name climb-1 scale 2>err; says "is not at the best candidate" err &&
+	says "hint: move it there: git update-ref refs/heads/$best $at" err && git update-ref refs/heads/$best $at &&
+	git branch -q klineage/search/scale/mine && exits 128 search --policy climb --name mine scale 2>err; says "rename that branch" err && test -z "$(asked)")
+'
+
 test_expect_success 'killed while the model answers, it goes on to the same chain, and buys nothing twice' '
 	mkdir -p fresh/.git/klineage && cp -R t/.git/klineage/cache fresh/.git/klineage/ && cp -R fresh whole && cp -R fresh torn && : >"$ANSWERS/log" &&
 	(cd whole && search --policy climb --candidates 4 scale >out; says "ticket 4" out) && : >"$ANSWERS/log" &&
