@@ -9,6 +9,7 @@
 #include "cmd/materialize_root.h"
 #include "cmd/resume_args.h"
 #include "cmd/search_print.h"
+#include "cmd/send_away.h"
 #include "cmd/skill_model.h"
 #include "search/policy/policy.h"
 #include "text/name.h"
@@ -179,7 +180,20 @@ static int open_gate(struct session *session, const struct args *args)
 	kl_progress_title(session->progress, "search %s", session->name);
 	if ((err = kl_gate_open(&session->gate, session->repo, &opts)) < 0)
 		return err;
+	if (kl_gate_is_remote(session->gate))
+		return 0;
 	return kl_gate_reaches(session->gate, session->root.state);
+}
+
+static int send_away(const struct session *session)
+{
+	const struct kl_cell *cell = &session->cell;
+	KL_AUTO(kl_freep) char *then = kl_asprintf("git klineage search --continue --name %s %s",
+						   session->name,
+						   session->root.state->contract->workload);
+
+	/* Before the root has its verdict, no search is stored that could be continued. */
+	return kl_send_away_wait(&cell->wave.sent, cell->chain.n ? then : "this command again");
 }
 
 /* Measure the best candidate once more, then print what was found. */
@@ -193,7 +207,8 @@ static int report_search(struct session *session, const struct args *args)
 		.name = session->name,
 	};
 	const struct kl_comparison *root = NULL;
-	int confirmed = session->cell.best ? kl_cell_confirm(&again, &session->cell) : 0;
+	bool confirms = session->cell.best && !session->cell.open;
+	int confirmed = confirms ? kl_cell_confirm(&again, &session->cell) : 0;
 	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
 	int err;
 
@@ -209,6 +224,8 @@ static int report_search(struct session *session, const struct args *args)
 	if (confirmed < 0)
 		return kl_error((enum kl_err)confirmed, "the best cannot be measured again: %s",
 				why);
+	if (session->cell.wave.sent.waiting)
+		return send_away(session);
 	return root && root->speed == KL_SPEED_FAST ? 0 : 1;
 }
 

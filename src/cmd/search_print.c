@@ -69,6 +69,11 @@ static void print_best(const struct kl_search_result *result)
 							   NULL;
 	char hex[KL_OID_HEX];
 
+	if (cell->wave.sent.waiting)
+		printf("%zu verdict%s to come from elsewhere\n", cell->wave.sent.jobs,
+		       cell->wave.sent.jobs == 1 ? " is" : "s are");
+	if (!cell->best && cell->open)
+		return;
 	if (!cell->best) {
 		printf("nothing is faster than the root in %" PRId64 " candidates\n",
 		       cell->candidates);
@@ -140,6 +145,8 @@ static int print_json(const struct kl_search_result *result)
 	kl_json_set_str(json, "branch", cell->best ? cell->branch : NULL);
 	kl_json_set_str(json, "chain", cell->ref);
 	kl_json_set_str(json, "ended", cell->ended);
+	kl_json_set_int(json, "waiting",
+			cell->wave.sent.waiting ? (int64_t)cell->wave.sent.jobs : 0);
 	kl_json_set_int(json, "spent_nano", spent);
 	kl_json_set_int(json, "cap_nano", cap);
 	kl_json_set(json, "again", again_json(result->again));

@@ -315,7 +315,7 @@ static int ask_edit(struct kl_answer *out, struct asking *asking)
 		if ((err = KL_FAULT("cell-called")) < 0 ||
 		    (err = ask->judge(&asking->class_, &asking->event, out, ask->payload)) < 0)
 			return err;
-		if (!asking->class_ || !kl_feedback_repairs(asking->class_))
+		if (out->deferred || !asking->class_ || !kl_feedback_repairs(asking->class_))
 			break;
 		dialogue->unusable = 0;
 		dialogue->repair++;

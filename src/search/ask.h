@@ -16,6 +16,7 @@ struct kl_answer {
 	struct kl_surface *to; /* the edited kernel, or NULL if there is none */
 	char *action, *why;    /* the author's words about the edit; or why there is none */
 	json_t *note;          /* the note, or NULL if none was written */
+	bool deferred;         /* set by judge(): the verdict on `to` comes later */
 };
 void kl_answer_release(struct kl_answer *answer);
 
@@ -28,7 +29,8 @@ struct kl_ask {
 	/**
 	 * Judge an edit; kl_ask_ticket() calls this for each edit. Set *class_ to the class of the
 	 * failure, or to NULL if the edit did not fail, and *event to the gate's event or to NULL.
-	 * The callee keeps both. Return an error if the gate gives no verdict.
+	 * The callee keeps both. Set answer->deferred if the verdict comes later: then no repair is
+	 * asked for. Return an error if the gate gives no verdict.
 	 */
 	int (*judge)(const char **class_, const struct kl_event **event, struct kl_answer *answer,
 		     void *payload);

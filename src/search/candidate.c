@@ -14,14 +14,15 @@
 /*
  * Return true if the kernel must be measured again because it could be faster or slower than the
  * root. A cached verdict is never measured again, so that a search that was killed and continued
- * finds the same speeds.
+ * finds the same speeds. A verdict from elsewhere is always cached: it is measured again once.
  */
-static bool is_ambiguous(const struct kl_judgement *judgement)
+static bool is_ambiguous(const struct kl_judgement *judgement, const struct kl_gate *gate)
 {
 	const struct kl_event *event = judgement->event;
 	const struct kl_comparison *parent = kl_comparisons_parent(&event->profile.vs);
+	bool is_final = kl_gate_is_remote(gate) ? kl_gate_is_again(gate, event) : judgement->cached;
 
-	return !judgement->cached && event->verdict == KL_VERDICT_PASS && parent &&
+	return !judgement->deferred && !is_final && event->verdict == KL_VERDICT_PASS && parent &&
 	       parent->speed == KL_SPEED_AMBIGUOUS;
 }
 
@@ -33,11 +34,7 @@ static int judge_once(struct kl_judgement **out, struct kl_gate *gate,
 
 	if (err < 0)
 		return err;
-	if ((*out)->deferred)
-		return kl_error(KL_ECANNOT,
-				"a search needs a runner that returns results at once; see "
-				"klineage.runner");
-	if ((*out)->event->verdict == KL_VERDICT_NOT_RUN)
+	if (!(*out)->deferred && (*out)->event->verdict == KL_VERDICT_NOT_RUN)
 		return kl_error(KL_ECANNOT, "the gate did not run: %s", (*out)->event->message);
 	return 0;
 }
@@ -48,7 +45,7 @@ int kl_candidate_judge(struct kl_judgement **out, struct kl_gate *gate,
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	int err = judge_once(&judgement, gate, surface, root, anew);
 
-	for (int i = 0; !err && i < MORE_MEASUREMENTS && is_ambiguous(judgement); i++) {
+	for (int i = 0; !err && i < MORE_MEASUREMENTS && is_ambiguous(judgement, gate); i++) {
 		kl_judgement_free(kl_steal(&judgement));
 		err = judge_once(&judgement, gate, surface, root, true);
 	}

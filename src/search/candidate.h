@@ -9,8 +9,8 @@
 /**
  * Judge a kernel, and compare it with `root` unless `root` is NULL. If the kernel is correct but
  * the measurement is too noisy to tell which of the two is faster, measure again, at most twice. If
- * `anew` is true, ignore cached verdicts. The caller frees *out. Return KL_ECANNOT if the gate
- * gives no verdict at once.
+ * `anew` is true, ignore cached verdicts. The caller frees *out. The judgement is deferred if the
+ * verdict comes from elsewhere. Return KL_ECANNOT if the gate cannot judge the kernel.
  */
 int kl_candidate_judge(struct kl_judgement **out, struct kl_gate *gate,
 		       const struct kl_surface *surface, const struct kl_surface *root, bool anew);

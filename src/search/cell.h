@@ -3,7 +3,7 @@
 #define KL_SEARCH_CELL_H
 
 #include "base/progress.h"
-#include "gate/gate.h"
+#include "gate/wave.h"
 #include "model/session.h"
 #include "search/links.h"
 #include "search/policy/setup.h"
@@ -13,7 +13,9 @@
  * asked for a candidate, the gate judges the candidate, and the observation is stored
  * (docs/formats.md, "Searches").
  *
- * A ticket is done before the next one begins. The intent of a ticket depends only on the setup, on
+ * A ticket is done before the next one begins, unless its verdict comes from elsewhere. Then the
+ * ticket is open: it has no link yet, and the tickets after it are done as far as their intents do
+ * not depend on it. So their jobs are one wave (gate/wave.h). The intent of a ticket depends only on the setup, on
  * the draws of the ticket, and on the observations up to its horizon (policy.h). Therefore a search
  * that was killed can be continued as if it had not been: stored replies are not asked for again,
  * cached verdicts are not judged again, and commits and links get the same ids.
@@ -50,12 +52,15 @@ struct kl_cell {
 	char branch[KL_CELL_REF], ref[KL_CELL_REF]; /* names of the branch and of the chain */
 	char *ended;   /* why the search ended early, or NULL if it did not */
 	size_t judged; /* number of candidates that the gate judged in this run */
+	size_t open;   /* number of tickets whose verdict comes later */
+	struct kl_wave wave;
 	/* the policy's experience, up to the horizon of the last ticket */
 	struct kl_experience *seen;
 };
 
 /**
- * Run a search to its end. If it must end early, for example because its budget is spent, return 0
+ * Run a search to its end, or until verdicts must come from elsewhere: then out->open is not 0, and
+ * out->wave has the bundle. If the search must end early, for example because its budget is spent, return 0
  * and set out->ended. Return KL_EEXISTS if a new search is asked for and one of this name exists,
  * KL_ENOTFOUND if there is no search to continue, KL_ENO if the root fails the gate, and KL_ECANNOT
  * if a kernel cannot be judged here. All tickets that were done before an error are stored. The
@@ -68,9 +73,9 @@ void kl_cell_release(struct kl_cell *cell);
  * Measure the best candidate against the root once more, and write a note with the event on its
  * commit. The search chose the candidate because it was measured as the fastest of many, which
  * makes it look faster than it is; a new measurement does not have this bias. The caller frees
- * *out.
+ * *out. If the measurement comes from elsewhere, set *out to NULL; cell->wave has the bundle.
  */
-int kl_cell_confirm(struct kl_judgement **out, const struct kl_cell *cell);
+int kl_cell_confirm(struct kl_judgement **out, struct kl_cell *cell);
 
 /**
  * Get the commit and the place of the root from which a search began; the caller frees *place.
