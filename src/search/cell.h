@@ -15,10 +15,12 @@
  *
  * A ticket is done before the next one begins, unless its verdict comes from elsewhere. Then the
  * ticket is open: it has no link yet, and the tickets after it are done as far as their intents do
- * not depend on it. So their jobs are one wave (gate/wave.h). The intent of a ticket depends only on the setup, on
- * the draws of the ticket, and on the observations up to its horizon (policy.h). Therefore a search
- * that was killed can be continued as if it had not been: stored replies are not asked for again,
- * cached verdicts are not judged again, and commits and links get the same ids.
+ * not depend on it. So their jobs are one wave (gate/wave.h).
+ *
+ * The intent of a ticket depends only on the setup, on the draws of the ticket, and on the
+ * observations up to its horizon (policy.h). Therefore a search that was killed can be continued as
+ * if it had not been: stored replies are not asked for again, cached verdicts are not judged again,
+ * and commits and links get the same ids.
  *
  * The session that judges a candidate also times the root, and the candidate's speed is relative to
  * the root. So speeds from different sessions can be compared. The fastest correct candidate is the

@@ -47,7 +47,7 @@ test_expect_success 'climb: a wave is one candidate, or as many as the width' '
 '
 
 test_expect_success 'results that lack a job: it waits on for what is missing' '
-	(cp -R waiting half && cd half && head -n 2 ../t/results.1 >half && { git klineage gate --import half >imported 2>&1; :; } && exits 125 search --continue --name x scale && says "to come from elsewhere" out && git klineage fsck >fsck)
+	(cp -R waiting half && cd half && head -n 2 ../t/results.1 >part && { git klineage gate --import part >imported 2>&1; :; } && exits 125 search --continue --name x scale && says "to come from elsewhere" out && git klineage fsck >fsck)
 '
 
 if test -x "$KLINEAGE_TOP/build-fault/git-klineage"; then
@@ -55,14 +55,16 @@ if test -x "$KLINEAGE_TOP/build-fault/git-klineage"; then
 fi
 # stop <way> <n>: stop the search at a point when the results are here; then it ends as the whole one did
 stop () {
-	rm -rf torn && cp -R ready torn && (cd torn && : >"$ANSWERS/log" && PATH=$KLINEAGE_TOP/build-fault:$PATH && { KLINEAGE_FAULT=$2:$1 search --continue --name x scale; rc=$?; } &&
-	case $1$rc in kill137|fail128|fail125) ;; *) echo "ended with $rc"; exit 1 ;; esac &&
-	git fsck --strict --no-dangling >/dev/null 2>&1 && git klineage fsck >fsck && exits 125 search --continue --name x scale &&
-	test "$(git rev-parse $ref/x)" = "$want" && test -z "$(asked)" && git klineage fsck >fsck) || { echo "$2:$1"; return 1; }
+	rm -rf torn && cp -R ready torn && : >"$ANSWERS/log" || return 1
+	(cd torn && KLINEAGE_FAULT=$2:$1 && export KLINEAGE_FAULT && search --continue --name x scale)
+	rc=$?
+	case $1$rc in kill137|fail128|fail125) ;; *) echo "$2:$1 ended with $rc"; return 1 ;; esac
+	(cd torn && git fsck --strict --no-dangling >/dev/null 2>&1 && git klineage fsck >before && exits 125 search --continue --name x scale &&
+		git rev-parse $ref/x | test_cmp ../want - && test -z "$(asked)" && git klineage fsck >after)
 }
 test_expect_success FAULT 'stopped while it goes on: the same chain, and nothing is bought twice' '
-	cp -R waiting ready && (cd ready && git klineage gate --import ../t/results.1 >imported && cp -R . ../count) &&
-	(cd count && PATH=$KLINEAGE_TOP/build-fault:$PATH && { KLINEAGE_FAULT_LOG=$PWD/../points search --continue --name x scale; test $? = 125; } && git rev-parse $ref/x >../want) && want=$(cat want) && last=$(wc -l <points) &&
+	cp -R waiting ready && (cd ready && git klineage gate --import ../t/results.1 >imported && cp -R . ../count) && PATH=$KLINEAGE_TOP/build-fault:$PATH &&
+	(cd count && KLINEAGE_FAULT_LOG=$PWD/../points && export KLINEAGE_FAULT_LOG && { search --continue --name x scale; test $? = 125; } && git rev-parse $ref/x >../want) && last=$(wc -l <points) &&
 	for way in kill fail; do
 		for n in $(seq 2 $((last / 4)) "$last"); do stop $way "$n" || return 1; done
 	done
