@@ -11,8 +11,8 @@ test_expect_success 'a repository with an honest kernel' '
 	(cd repo && git add . && git commit -q -m plain)
 '
 
-# kernel <name> <C statements>: write a kernel that computes nothing but runs the statements, which can call
-# sys(number, a, b, c, d, e, f). The instruction lies in the constant of another, where no audit sees it.
+# kernel <name> <C statements> [<bytes>]: write a kernel that computes nothing but runs the statements, which can call
+# sys(number, a, b, c, d, e, f). The instruction, syscall or <bytes>, lies in the constant of another, where no audit sees it.
 kernel () {
 	cat >"$1.c" <<-EOF
 	#include <stdint.h>
@@ -22,7 +22,7 @@ kernel () {
 		void *volatile at;
 		long result;
 
-		__asm__("lea 1f(%%rip), %0\n\tjmp 2f\n1:\tmovabs \$0x9090909090c3050f, %0\n2:" : "=r"(at));
+		__asm__("lea 1f(%%rip), %0\n\tjmp 2f\n1:\tmovabs \$0x${3:-9090909090c3050f}, %0\n2:" : "=r"(at));
 		__asm__ volatile("call *%1" : "=a"(result) : "r"((char *)at + 2), "a"(number), "D"(a), "S"(b), "d"(c),
 				 "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
 		return result;
@@ -42,11 +42,20 @@ kernel map 'sys(9, 0, 4096, 7, 0x22, -1, 0);'
 kernel signal 'sys(62, -1, 9, 0, 0, 0, 0);'
 kernel trace 'sys(101, 16, 1, 0, 0, 0, 0);'
 kernel socket 'sys(41, 1, 1, 0, 0, 0, 0);'
-attempts='open-here:257 open-pool:257 open-proc:257 read-descriptor:0 map:9 signal:62 trace:101 socket:41'
+kernel clock 'sys(0, 0, 0, 0, 0, 0, 0);' 9090909090c3310f
+kernel clock-and-processor 'sys(0, 0, 0, 0, 0, 0, 0);' 90909090c3f9010f
+kernel 32-bit 'sys(39, 0, 0, 0, 0, 0, 0);' 9090909090c380cd
+attempts='open-here:257 open-pool:257 open-proc:257 read-descriptor:0 map:9 signal:62 trace:101 socket:41
+	clock:rdtsc clock-and-processor:rdtscp 32-bit:39'
 
-# refused <event> <number>: succeed if the event fails for that system call
+# refused <event> <attempt> <number>: succeed if the event fails for that system call, or for that clock
 refused () {
-	says '"class":"cheat"' "$1" && says "made the system call $2" "$1"
+	case $2 in
+	clock*) did="read a clock: $3" ;;
+	32-bit) did="made the 32-bit system call $3" ;;
+	*) did="made the system call $3" ;;
+	esac
+	says '"class":"cheat"' "$1" && says "$did" "$1"
 }
 
 # In each level that works here: the verdict is the system call, and an honest kernel passes.
@@ -73,7 +82,7 @@ do
 		test_expect_success "$level: $name" '
 			cp $name.c repo/mm.c &&
 			(cd repo && KLINEAGE_JAIL=$level exits 1 git klineage gate --worktree --no-profile --json) >event &&
-			refused event $number
+			refused event $name $number
 		'
 	done
 	(cd repo && git checkout -q mm.c)
@@ -87,7 +96,7 @@ do
 		cp $name.c repo/mm.c &&
 		(cd repo && exits 125 git klineage gate --worktree --no-profile --runner bundle -o ../sent.tar --fresh) &&
 		klineage-worker --bundle sent.tar >results 2>progress &&
-		refused results $number && says "\"jail\":[\"capabilities\"" results
+		refused results $name $number && says "\"jail\":[\"capabilities\"" results
 	'
 done
 

@@ -70,7 +70,7 @@ long kl_trace_syscall(const struct kl_trace_regs *regs);
 bool kl_trace_fault(pid_t pid, uint64_t *addr, int *code);
 /** Read a word of the memory of a stopped child; return false if it cannot be read. */
 bool kl_trace_word(pid_t pid, uint64_t addr, uint32_t *out);
-/** Read up to `n` bytes of the child's memory; return how many were read. */
+/** Read up to `n` bytes of the memory of a stopped child; return how many were read. */
 size_t kl_trace_read(pid_t pid, uint64_t addr, void *out, size_t n);
 
 #endif
