@@ -327,6 +327,41 @@ static void test_next_requires(void **state)
 	assert_int_equal(next.v[0].score, 0);
 }
 
+/* Whether a card of an unrelated operator has anything in common with the target. */
+static void test_fit(void **state)
+{
+	KL_AUTO(lib_release) struct lib lib = lib_new("fit");
+	KL_AUTO(kl_target_release) struct kl_target other = target("cpu/x86-64-v3");
+	KL_AUTO(kl_retrieval_release) struct kl_retrieval found = { 0 };
+	KL_AUTO(kl_index_freep) struct kl_index *ix = NULL;
+	struct kl_card *select = card("select", "s", "");
+	struct kl_card_find *find;
+
+	tried(select, "topk f32 c cpu/x86-64-v3 rows=64 cols=64 k=8", true);
+	KL_GROW(select->anchor.find.v, 1, select->anchor.find.alloc);
+	find = &select->anchor.find.v[select->anchor.find.n++];
+	*find = (struct kl_card_find){ .language = kl_strdup("c") };
+	kl_strvec_push(&find->facts, "call.memset");
+	kl_strvec_push(&find->facts, "!vec.256");
+	lib_add(&lib, select);
+	lib_commit(&lib);
+	assert_ok(kl_index_open(&ix, lib.r, tax));
+	found = ask(&lib, &other);
+	assert_ids(&found, "select");
+	/* nothing is known of the target: no fact can be compared */
+	assert_ok(kl_retrieve_mark_fit(&found, ix, lib.r, &other, NULL));
+	assert_int_equal(found.fit, 1);
+	kl_target_add_prior(&other, "fma.scalar");
+	assert_ok(kl_retrieve_mark_fit(&found, ix, lib.r, &other, NULL));
+	assert_int_equal(found.fit, 0);
+	kl_target_add_prior(&other, "call.memset");
+	assert_ok(kl_retrieve_mark_fit(&found, ix, lib.r, &other, NULL));
+	assert_int_equal(found.fit, 1);
+	kl_target_add_prior(&other, "vec.256");
+	assert_ok(kl_retrieve_mark_fit(&found, ix, lib.r, &other, NULL));
+	assert_int_equal(found.fit, 0);
+}
+
 static void test_status(void **state)
 {
 	KL_AUTO(lib_release) struct lib lib = lib_new("status");
@@ -365,11 +400,12 @@ static void test_status(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scores),   cmocka_unit_test(test_platform_and_language),
-		cmocka_unit_test(test_sound),    cmocka_unit_test(test_requires),
-		cmocka_unit_test(test_prior),    cmocka_unit_test(test_next),
-		cmocka_unit_test(test_next_use), cmocka_unit_test(test_next_requires),
-		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_scores),      cmocka_unit_test(test_platform_and_language),
+		cmocka_unit_test(test_sound),       cmocka_unit_test(test_requires),
+		cmocka_unit_test(test_prior),       cmocka_unit_test(test_next),
+		cmocka_unit_test(test_next_use),    cmocka_unit_test(test_next_operators),
+		cmocka_unit_test(test_next_useful), cmocka_unit_test(test_next_requires),
+		cmocka_unit_test(test_fit),         cmocka_unit_test(test_status),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
