@@ -41,6 +41,9 @@ struct kl_index_card {
 	uint32_t mechanism;            /* number of a string; "": none */
 	struct kl_index_list sound;    /* pairs of strings: id, and test ("": no predicate) */
 	struct kl_index_list evidence; /* pairs of strings: lineage, and step in decimal; sorted */
+	/* a string for each pair of `evidence`: index of its row in decimal; "": no row */
+	struct kl_index_list evidence_row;
+	struct kl_index_list useful; /* predicates, as strings */
 };
 
 /**

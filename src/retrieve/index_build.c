@@ -27,7 +27,8 @@ struct facts {
 	uint32_t status, passed, trials;
 	struct row *row;
 	size_t nrow;
-	struct kl_strvec needs, requires, provides, conflicts, sound, evidence;
+	struct kl_strvec needs, requires, provides, conflicts, sound, evidence, evidence_row,
+		useful;
 };
 
 static void facts_release(struct facts *facts)
@@ -45,6 +46,8 @@ static void facts_release(struct facts *facts)
 	kl_strvec_release(&facts->conflicts);
 	kl_strvec_release(&facts->sound);
 	kl_strvec_release(&facts->evidence);
+	kl_strvec_release(&facts->evidence_row);
+	kl_strvec_release(&facts->useful);
 	*facts = (struct facts){ 0 };
 }
 
@@ -64,22 +67,80 @@ static void take_row(struct row *out, const struct kl_taxonomy *tax, const struc
 	out->verified = kl_card_row_is_verified(card, row);
 }
 
-/* Collect the lineage and the step of each piece of evidence, sorted by both. */
+static bool is_same_lineage(const struct kl_card_evidence *left,
+			    const struct kl_card_evidence *right)
+{
+	return left->lineage && right->lineage && !strcmp(left->lineage, right->lineage);
+}
+
+/* Return the index of the row that has the event; the number of rows if there is none. */
+static size_t row_of_event(const struct kl_card *card, const char *event)
+{
+	size_t i;
+
+	for (i = 0; event && i < card->rows.n; i++)
+		if (card->rows.v[i].event && !strcmp(card->rows.v[i].event, event))
+			return i;
+	return card->rows.n;
+}
+
+/*
+ * Return the index of the row that was measured for a piece of evidence. A row has only one event, so
+ * the row can be that of other evidence of the same lineage, else it is the first one of the same
+ * language. Return the number of rows if there is none.
+ */
+static size_t row_of(const struct kl_card *card, const struct kl_card_evidence *evidence)
+{
+	size_t row = row_of_event(card, evidence->event);
+
+	for (size_t i = 0; row == card->rows.n && i < card->evidence.n; i++)
+		if (is_same_lineage(evidence, &card->evidence.v[i]))
+			row = row_of_event(card, card->evidence.v[i].event);
+	for (size_t i = 0; row == card->rows.n && evidence->language && i < card->rows.n; i++)
+		if (card->rows.v[i].language &&
+		    !strcmp(card->rows.v[i].language, evidence->language))
+			row = i;
+	return row;
+}
+
+/* Return true if the last piece of evidence that was taken has this lineage and this step. */
+static bool has_step(const struct facts *facts, const char *lineage, const char *step)
+{
+	size_t n = facts->evidence.n;
+
+	return n && !strcmp(facts->evidence.v[n - 2], lineage) &&
+	       !strcmp(facts->evidence.v[n - 1], step);
+}
+
+/* Collect the lineage, the step and the row of each piece of evidence, sorted by the first two. */
 static void take_evidence(struct facts *facts, const struct kl_card *card)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec sorted = KL_STRVEC_INIT;
 
-	for (size_t i = 0; i < card->evidence.n; i++)
-		if (card->evidence.v[i].lineage)
-			kl_strvec_pushf(&sorted, "%s\n%010lld", card->evidence.v[i].lineage,
-					(long long)card->evidence.v[i].step);
+	for (size_t i = 0; i < card->evidence.n; i++) {
+		const struct kl_card_evidence *evidence = &card->evidence.v[i];
+		size_t row = row_of(card, evidence);
+		KL_AUTO(kl_freep) char *number = row < card->rows.n ? kl_asprintf("%zu", row) :
+								      kl_strdup("");
+
+		if (evidence->lineage)
+			kl_strvec_pushf(&sorted, "%s\n%010lld\n%s", evidence->lineage,
+					(long long)evidence->step, number);
+	}
 	kl_strvec_uniq(&sorted);
 	for (size_t i = 0; i < sorted.n; i++) {
-		char *step = strchr(sorted.v[i], '\n');
+		KL_AUTO(kl_freep) char *number = NULL;
+		char *step = strchr(sorted.v[i], '\n'), *row;
 
 		*step++ = '\0';
+		row = strchr(step, '\n');
+		*row++ = '\0';
+		number = kl_asprintf("%lld", strtoll(step, NULL, 10));
+		if (has_step(facts, sorted.v[i], number))
+			continue;
 		kl_strvec_push(&facts->evidence, sorted.v[i]);
-		kl_strvec_pushf(&facts->evidence, "%lld", strtoll(step, NULL, 10));
+		kl_strvec_push(&facts->evidence, number);
+		kl_strvec_push(&facts->evidence_row, row);
 	}
 }
 
@@ -112,6 +173,9 @@ static void take_card(struct facts *facts, const struct kl_taxonomy *tax,
 		kl_strvec_push(&facts->sound, card->sound.v[i].id);
 		kl_strvec_push(&facts->sound, card->sound.v[i].test ? card->sound.v[i].test : "");
 	}
+	for (size_t i = 0; i < card->useful.n; i++)
+		if (kl_card_pre_counts(&card->useful.v[i]) && card->useful.v[i].test)
+			kl_strvec_push(&facts->useful, card->useful.v[i].test);
 	take_evidence(facts, card);
 }
 
@@ -243,6 +307,8 @@ static void add_card(struct builder *builder, const struct facts *facts)
 	card.prior = add_prior(builder, facts);
 	card.sound = add_list(builder, &facts->sound);
 	card.evidence = add_list(builder, &facts->evidence);
+	card.evidence_row = add_list(builder, &facts->evidence_row);
+	card.useful = add_list(builder, &facts->useful);
 	add_part(builder, KL_INDEX_CARDS, &card);
 }
 
@@ -283,6 +349,8 @@ static void from_index(struct facts *facts, const struct kl_index *ix,
 	from_list(&facts->conflicts, ix, prior->conflicts);
 	from_list(&facts->sound, ix, card->sound);
 	from_list(&facts->evidence, ix, card->evidence);
+	from_list(&facts->evidence_row, ix, card->evidence_row);
+	from_list(&facts->useful, ix, card->useful);
 }
 
 struct known_blob {

@@ -88,6 +88,7 @@ static void query_init(struct kl_retrieve_query *query, const struct kl_index *i
 	query->fit = kl_calloc(query->n + 1, sizeof(*query->fit));
 	query->point = kl_calloc(kl_index_npoints(ix) + 1, sizeof(*query->point));
 	query->test = kl_calloc(ns + 1, 1);
+	query->useful = kl_calloc(ns + 1, 1);
 	query->has = kl_calloc(ns + 1, 1);
 	query->able = kl_calloc(ns + 1, 1);
 	query->language = kl_calloc(ns + 1, sizeof(*query->language));
@@ -102,6 +103,7 @@ static void query_release(struct kl_retrieve_query *query)
 	free(query->fit);
 	free(query->point);
 	free(query->test);
+	free(query->useful);
 	free(query->has);
 	free(query->able);
 	free(query->language);
@@ -151,6 +153,23 @@ bool kl_retrieve_query_is_sound(struct kl_retrieve_query *query, size_t card)
 	if (!fit->sound)
 		fit->sound = false_sound(query, card) < 0 ? 1 : 2;
 	return fit->sound == 1;
+}
+
+bool kl_retrieve_query_is_useful(struct kl_retrieve_query *query, size_t card)
+{
+	struct kl_index_list list = kl_index_card(query->ix, card)->useful;
+	const uint32_t *item = kl_index_items(query->ix, list);
+
+	for (size_t i = 0; i < list.n; i++) {
+		int8_t *kept = &query->useful[item[i]];
+
+		if (!*kept)
+			*kept = (int8_t)(1 + kl_target_test(query->t, text_of(query, item[i]),
+							    false, NULL));
+		if (*kept - 1 == KL_FALSE)
+			return false;
+	}
+	return true;
 }
 
 void kl_retrieve_query_settle(struct kl_retrieve_query *query, size_t card)

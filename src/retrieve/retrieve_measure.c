@@ -111,6 +111,14 @@ static inline void measure_row(int64_t axis[3], struct kl_retrieve_query *query,
 	axis[KL_AXIS_PLATFORM] = lacks ? 0 : platform_of(query, row->platform);
 }
 
+double kl_measure_likeness(struct kl_retrieve_query *query, const struct kl_index_row *row)
+{
+	int64_t axis[3];
+
+	measure_row(axis, query, row, false);
+	return (double)(axis[0] * axis[1] * axis[2]) / 1e18;
+}
+
 void kl_measure_row(int64_t axis[3], struct kl_retrieve_query *query, size_t card)
 {
 	const struct kl_index_card *entry = kl_index_card(query->ix, card);

@@ -45,7 +45,8 @@ struct kl_retrieve_query {
 	int32_t *language, *platform; /* by number of a string: similarity + 1 */
 	/* by number of a string that is a predicate: truth + 1 */
 	int8_t *test;
-	int8_t *has; /* by number of a string: 1: the target lacks it; 2: the target has it */
+	int8_t *useful; /* by number of a string that is a `useful` predicate: truth + 1 */
+	int8_t *has;    /* by number of a string: 1: the target lacks it; 2: the target has it */
 	/*
 	 * by number of a string that is a capability: 1: the platform lacks it; 2: the platform has
 	 * it
@@ -73,6 +74,8 @@ void kl_measure(struct kl_retrieve_query *query);
 void kl_measure_prior(struct kl_retrieve_query *query, size_t card, int64_t prior);
 /** Get the case, language and platform axes of a card's best row, in millionths. */
 void kl_measure_row(int64_t axis[3], struct kl_retrieve_query *query, size_t card);
+/** Return the product of a row's case, language and platform similarities, from 0 to 1. */
+double kl_measure_likeness(struct kl_retrieve_query *query, const struct kl_index_row *row);
 /** Return the string number of a needed capability that the target's platform lacks; -1 if none. */
 int64_t kl_measure_lacking(struct kl_retrieve_query *query, uint32_t prior);
 
@@ -109,6 +112,8 @@ bool kl_retrieve_query_is_done(struct kl_retrieve_query *query, const struct kl_
 const char *kl_retrieve_query_id(const struct kl_retrieve_query *query, size_t card);
 /** Check that no sound predicate of the card is false. */
 bool kl_retrieve_query_is_sound(struct kl_retrieve_query *query, size_t card);
+/** Check that no `useful` predicate of the card is false at the target's case. */
+bool kl_retrieve_query_is_useful(struct kl_retrieve_query *query, size_t card);
 /** Make the prior axis of a card exact if it is only a bound. This can lower the card's score. */
 void kl_retrieve_query_settle(struct kl_retrieve_query *query, size_t card);
 

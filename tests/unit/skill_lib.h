@@ -163,6 +163,17 @@ static inline void sound(struct kl_card *card, const char *id, const char *test)
 	kl_card_normalize(card);
 }
 
+static inline void useful(struct kl_card *card, const char *id, const char *test)
+{
+	struct kl_card_pre pre = { .id = kl_strdup(id),
+				   .text = kl_strdup("it pays"),
+				   .test = kl_strdup(test) };
+
+	KL_GROW(card->useful.v, card->useful.n + 1, card->useful.alloc);
+	card->useful.v[card->useful.n++] = pre;
+	kl_card_normalize(card);
+}
+
 static inline void learned(struct kl_card *card, const char *lineage, int64_t step)
 {
 	static uint64_t n;

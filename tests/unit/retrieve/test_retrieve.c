@@ -301,6 +301,57 @@ static void test_next_use(void **state)
 	assert_ids(&all, "pack-a tile-b");
 }
 
+/*
+ * Two lineages of one operator count once. `wide` was the first step for two operators: half the
+ * likeness of gemm, and half that of conv2d (0.75, in test_scores).
+ */
+static void test_next_operators(void **state)
+{
+	KL_AUTO(lib_release) struct lib lib = lib_new("operators");
+	KL_AUTO(kl_target_release) struct kl_target other = target("cpu/x86-64-v3");
+	KL_AUTO(kl_retrieval_release) struct kl_retrieval next = { 0 };
+	struct kl_retrieve_opts opts = { .statuses = ~0u, .per_axis = 8, .order = KL_ORDER_NEXT };
+	struct kl_card *again = taught("again-a", "again", "w/one", 1),
+		       *conv = card("wide-c", "wide-c", "");
+
+	learned(again, "w/two", 1);
+	lib_add(&lib, again);
+	lib_add(&lib, taught("wide-b", "wide", "w/three", 1));
+	tried(conv, "conv2d f32 c cpu/x86-64-v3 H=1024 C=1024 F=1024", true);
+	conv->mechanism = kl_strdup("wide");
+	learned(conv, "w/four", 1);
+	lib_add(&lib, conv);
+	lib_commit(&lib);
+	next = ask_opts(&lib, &other, opts);
+	assert_ids(&next, "wide-b wide-c again-a");
+	assert_int_equal(next.v[0].next, 875000);
+	assert_int_equal(next.v[2].next, 500000);
+}
+
+/* A card that is known to gain nothing here comes last, whatever came next. */
+static void test_next_useful(void **state)
+{
+	KL_AUTO(lib_release) struct lib lib = lib_new("useful");
+	KL_AUTO(kl_target_release) struct kl_target other = target("cpu/x86-64-v3");
+	KL_AUTO(kl_retrieval_release) struct kl_retrieval next = { 0 };
+	struct kl_retrieve_opts opts = { .statuses = ~0u, .per_axis = 8, .order = KL_ORDER_NEXT };
+	struct kl_card *first = taught("first-a", "first", "w/one", 1),
+		       *unknown = taught("third-c", "third", "w/one", 3);
+
+	useful(first, "small", "M < 1024");
+	useful(unknown, "who-knows", "trait('tiled')");
+	lib_add(&lib, first);
+	lib_add(&lib, taught("second-b", "second", "w/one", 2));
+	lib_add(&lib, unknown);
+	lib_commit(&lib);
+	next = ask_opts(&lib, &other, opts);
+	assert_ids(&next, "second-b third-c first-a");
+	kl_retrieval_release(&next);
+	kl_strvec_push(&other.steps, "second");
+	next = ask_opts(&lib, &other, opts);
+	assert_ids(&next, "third-c second-b first-a");
+}
+
 /* What a card requires does not rule it out, and is said; what it conflicts with does. */
 static void test_next_requires(void **state)
 {
