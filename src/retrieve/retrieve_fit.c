@@ -33,8 +33,9 @@ static bool is_related(const struct fit_query *query, size_t card)
 
 /*
  * Check that the target has at least one of the facts by which the card's anchor is found, not
- * counting the depth of a loop, and none of the facts that the anchor must lack. If nothing is known
- * of the target, no fact can be compared, and every anchor in the target's language counts.
+ * counting the depth of a loop, and none of the facts that the anchor must lack. A target that was
+ * measured and has no fact at all is plain: it is like the first states of lineages, which have few
+ * facts or none, so every anchor in its language counts.
  */
 static bool has_facts(const struct fit_query *query, const struct kl_card *card)
 {
@@ -44,7 +45,7 @@ static bool has_facts(const struct fit_query *query, const struct kl_card *card)
 	for (size_t i = 0; i < card->anchor.find.n; i++)
 		if (!strcmp(card->anchor.find.v[i].language, query->target->language))
 			facts = &card->anchor.find.v[i].facts;
-	if (facts && !query->target->prior.n)
+	if (facts && query->target->measured && !query->target->prior.n)
 		return true;
 	for (size_t i = 0; facts && i < facts->n; i++) {
 		bool absent = facts->v[i][0] == '!';

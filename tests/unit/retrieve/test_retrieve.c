@@ -399,7 +399,10 @@ static void test_fit(void **state)
 	assert_ok(kl_index_open(&ix, lib.r, tax));
 	found = ask(&lib, &other);
 	assert_ids(&found, "select");
-	/* nothing is known of the target: no fact can be compared */
+	/* without a fact: if it is not known, nothing fits; a kernel that was measured is plain */
+	assert_ok(kl_retrieve_mark_fit(&found, ix, lib.r, &other, NULL));
+	assert_int_equal(found.fit, 0);
+	other.measured = true;
 	assert_ok(kl_retrieve_mark_fit(&found, ix, lib.r, &other, NULL));
 	assert_int_equal(found.fit, 1);
 	kl_target_add_prior(&other, "fma.scalar");
