@@ -98,6 +98,8 @@ static bool card_ok(const struct kl_index *ix, const struct kl_index_card *card)
 	       card->passed <= card->trials && card->rows <= ix->nrow &&
 	       card->nrows <= ix->nrow - card->rows && card->prior < ix->nprior &&
 	       card->mechanism < ix->nstring && list_ok(ix, card->sound, 2) &&
+	       list_ok(ix, card->sound_said, 1) &&
+	       2 * (uint64_t)card->sound_said.n == card->sound.n &&
 	       list_ok(ix, card->evidence, 2) && list_ok(ix, card->evidence_row, 1) &&
 	       2 * (uint64_t)card->evidence_row.n == card->evidence.n &&
 	       list_ok(ix, card->useful, 1);

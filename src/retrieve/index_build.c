@@ -27,8 +27,8 @@ struct facts {
 	uint32_t status, passed, trials;
 	struct row *row;
 	size_t nrow;
-	struct kl_strvec needs, requires, provides, conflicts, sound, evidence, evidence_row,
-		useful;
+	struct kl_strvec needs, requires, provides, conflicts, sound, sound_said, evidence,
+		evidence_row, useful;
 };
 
 static void facts_release(struct facts *facts)
@@ -45,6 +45,7 @@ static void facts_release(struct facts *facts)
 	kl_strvec_release(&facts->provides);
 	kl_strvec_release(&facts->conflicts);
 	kl_strvec_release(&facts->sound);
+	kl_strvec_release(&facts->sound_said);
 	kl_strvec_release(&facts->evidence);
 	kl_strvec_release(&facts->evidence_row);
 	kl_strvec_release(&facts->useful);
@@ -168,10 +169,14 @@ static void take_card(struct facts *facts, const struct kl_taxonomy *tax,
 	kl_strvec_uniq(&facts->provides);
 	kl_strvec_uniq(&facts->conflicts);
 	for (size_t i = 0; i < card->sound.n; i++) {
-		if (!kl_card_pre_counts(&card->sound.v[i]))
+		const struct kl_card_pre *pre = &card->sound.v[i];
+
+		if (!kl_card_pre_counts(pre))
 			continue;
-		kl_strvec_push(&facts->sound, card->sound.v[i].id);
-		kl_strvec_push(&facts->sound, card->sound.v[i].test ? card->sound.v[i].test : "");
+		kl_strvec_push(&facts->sound, pre->id);
+		kl_strvec_push(&facts->sound, pre->test ? pre->test : "");
+		kl_strvec_push(&facts->sound_said,
+			       pre->source && pre->state == KL_PRE_ASSUMED ? "y" : "");
 	}
 	for (size_t i = 0; i < card->useful.n; i++)
 		if (kl_card_pre_counts(&card->useful.v[i]) && card->useful.v[i].test)
@@ -306,6 +311,7 @@ static void add_card(struct builder *builder, const struct facts *facts)
 	card.mechanism = add_string(builder, facts->mechanism);
 	card.prior = add_prior(builder, facts);
 	card.sound = add_list(builder, &facts->sound);
+	card.sound_said = add_list(builder, &facts->sound_said);
 	card.evidence = add_list(builder, &facts->evidence);
 	card.evidence_row = add_list(builder, &facts->evidence_row);
 	card.useful = add_list(builder, &facts->useful);
@@ -348,6 +354,7 @@ static void from_index(struct facts *facts, const struct kl_index *ix,
 	from_list(&facts->provides, ix, prior->provides);
 	from_list(&facts->conflicts, ix, prior->conflicts);
 	from_list(&facts->sound, ix, card->sound);
+	from_list(&facts->sound_said, ix, card->sound_said);
 	from_list(&facts->evidence, ix, card->evidence);
 	from_list(&facts->evidence_row, ix, card->evidence_row);
 	from_list(&facts->useful, ix, card->useful);

@@ -132,6 +132,19 @@ static enum kl_truth truth_of(struct kl_retrieve_query *query, uint32_t test)
 }
 
 /*
+ * Check whether the condition with index i in the card's list `sound` says anything of the target.
+ * What only the author of a launch plan says holds for kernels of related operators: nobody knows
+ * what other kernels need.
+ */
+static bool is_told(const struct kl_retrieve_query *query, size_t card, size_t i)
+{
+	struct kl_index_list list = kl_index_card(query->ix, card)->sound_said;
+
+	return !*text_of(query, kl_index_items(query->ix, list)[i / 2]) ||
+	       kl_retrieve_is_related(query->ix, query->t, card);
+}
+
+/*
  * Return the index in the card's list `sound` of the first condition (of its id) whose predicate is
  * false; -1 if no predicate is false.
  */
@@ -141,7 +154,8 @@ static int false_sound(struct kl_retrieve_query *query, size_t card)
 	const uint32_t *item = kl_index_items(query->ix, list);
 
 	for (size_t i = 0; i + 1 < list.n; i += 2)
-		if (*text_of(query, item[i + 1]) && truth_of(query, item[i + 1]) == KL_FALSE)
+		if (*text_of(query, item[i + 1]) && truth_of(query, item[i + 1]) == KL_FALSE &&
+		    is_told(query, card, i))
 			return (int)i;
 	return -1;
 }
@@ -229,9 +243,12 @@ static void describe_card(struct kl_retrieved *retrieved, struct kl_retrieve_que
 	retrieved->axis[KL_AXIS_PRIOR] = query->fit[card].best[KL_AXIS_PRIOR];
 	for (int i = 0; i < KL_AXES; i++)
 		retrieved->best[i] = query->fit[card].best[i];
-	for (size_t i = 0; i + 1 < entry->sound.n; i += 2)
+	for (size_t i = 0; i + 1 < entry->sound.n; i += 2) {
 		add_pre(&retrieved->sound, query->t, text_of(query, item[i]),
 			text_of(query, item[i + 1]), true);
+		if (retrieved->sound.v[i / 2].truth == KL_FALSE && !is_told(query, card, i))
+			retrieved->sound.v[i / 2].truth = KL_UNKNOWN;
+	}
 }
 
 static struct kl_retrieved *push_card(struct kl_retrieval *out, struct kl_retrieve_query *query,

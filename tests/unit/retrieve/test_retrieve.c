@@ -378,6 +378,40 @@ static void test_next_requires(void **state)
 	assert_int_equal(next.v[0].score, 0);
 }
 
+/* What a launch plan requires rules a card out only for related operators, until it is witnessed. */
+static void test_said(void **state)
+{
+	KL_AUTO(lib_release) struct lib lib = lib_new("said");
+	KL_AUTO(kl_target_release) struct kl_target other = target("cpu/x86-64-v3");
+	KL_AUTO(kl_retrieval_release) struct kl_retrieval found = { 0 };
+	struct kl_card *far = card("far", "f", ""), *near = card("near", "n", ""),
+		       *seen = card("seen", "s", "");
+	struct kl_card *const made[] = { far, near, seen };
+
+	tried(far, "topk f32 c cpu/x86-64-v3 rows=64 cols=64 k=8", true);
+	tried(near, "conv2d f32 c cpu/x86-64-v3 H=64 C=64 F=64", true);
+	tried(seen, "topk f32 c cpu/x86-64-v3 rows=64 cols=64 k=8", true);
+	for (size_t i = 0; i < 3; i++) {
+		sound(made[i], "plan", "extent(reduction) % 1024 == 0");
+		made[i]->sound.v[0].source = kl_strdup("launch.yaml of w/one step 1");
+	}
+	seen->sound.v[0].state = KL_PRE_WITNESSED;
+	seen->sound.v[0].by = kl_strdup(seen->ver.v[0].event);
+	seen->sound.v[0].class_ = kl_strdup("wrong-all");
+	for (size_t i = 0; i < 3; i++)
+		lib_add(&lib, made[i]);
+	lib_commit(&lib);
+	found = ask_opts(
+		&lib, &other,
+		(struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .explain = true });
+	assert_ids(&found, "far");
+	assert_int_equal(found.v[0].sound.v[0].truth, KL_UNKNOWN);
+	assert_string_equal(find(found.dropped, found.ndropped, "near")->why,
+			    "the sound precondition 'plan' is false");
+	assert_string_equal(find(found.dropped, found.ndropped, "seen")->why,
+			    "the sound precondition 'plan' is false");
+}
+
 /* Whether a card of an unrelated operator has anything in common with the target. */
 static void test_fit(void **state)
 {
@@ -459,7 +493,8 @@ int main(void)
 		cmocka_unit_test(test_prior),       cmocka_unit_test(test_next),
 		cmocka_unit_test(test_next_use),    cmocka_unit_test(test_next_operators),
 		cmocka_unit_test(test_next_useful), cmocka_unit_test(test_next_requires),
-		cmocka_unit_test(test_fit),         cmocka_unit_test(test_status),
+		cmocka_unit_test(test_fit),         cmocka_unit_test(test_said),
+		cmocka_unit_test(test_status),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
