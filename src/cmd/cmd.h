@@ -75,6 +75,7 @@ int cmd_mcp(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_prune(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_search(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_table(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_review(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_retrieve(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv);
