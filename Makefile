@@ -88,7 +88,7 @@ $(B)/git-klineage: $(CMD_OBJ) $(B)/libkl.a
 $(B)/job/half.o $(B)/job/tensor.o: ALL_CFLAGS += -O3 -fno-trapping-math
 
 # a search is repeated bit by bit, on any machine: no product and sum become one operation
-$(B)/search/%.o: ALL_CFLAGS += -ffp-contract=off
+$(B)/search/%.o $(B)/study/%.o: ALL_CFLAGS += -ffp-contract=off
 
 # the sealed child of a worker with sanitizers is a program built without them
 ifdef SANITIZE

@@ -83,6 +83,7 @@ int cmd_show(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_status(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_skills(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_step(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_study(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_sync(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_transplant(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_version(struct kl_cmd_ctx *ctx, int argc, char **argv);

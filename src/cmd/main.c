@@ -52,6 +52,8 @@ const struct kl_cmd kl_cmds[] = {
 	  "search for a faster kernel with a model, by a published policy" },
 	{ "table", cmd_table, KL_NEEDS_REPO,
 	  "judge the states of lineages and their variants, for searches without a device" },
+	{ "study", cmd_study, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
+	  "compare policies of search over tasks and seeds" },
 	{ "step", cmd_step, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "judge an edit in the worktree, and commit it if it passes" },
 	{ "review", cmd_review, KL_NEEDS_REPO | KL_PAGES,

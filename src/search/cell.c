@@ -43,10 +43,11 @@ void kl_cell_release(struct kl_cell *cell)
 	*cell = (struct kl_cell){ 0 };
 }
 
-static int end_search(struct kl_cell *cell, char *why)
+static int end_search(struct kl_cell *cell, int err, char *why)
 {
 	free(cell->ended);
 	cell->ended = why;
+	cell->ended_by = err;
 	kl_error_clear();
 	return 0;
 }
@@ -101,7 +102,7 @@ static bool is_done(struct kl_cell *cell)
 	if (cell->candidates >= cell->setup.candidates)
 		return true;
 	if (cell->idle > LEAST_IDLE + IDLE_TICKETS * cell->setup.candidates) {
-		end_search(cell, kl_strdup("no candidate came of the last notes"));
+		end_search(cell, 0, kl_strdup("no candidate came of the last notes"));
 		return true;
 	}
 	return false;
@@ -204,7 +205,7 @@ static int next_ticket(bool *more, struct kl_cell *cell)
 	}
 	if (is_end(err)) {
 		*more = false;
-		return end_search(cell, kl_strdup(kl_error_last()));
+		return end_search(cell, err, kl_strdup(kl_error_last()));
 	}
 	return err;
 }

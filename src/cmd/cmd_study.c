@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_study - git klineage study: compares policies of search over tasks and seeds */
+#include <string.h>
+
+#include "base/fs.h"
+#include "base/progress.h"
+#include "cmd/cli/opt.h"
+#include "cmd/cmd.h"
+#include "cmd/study_jobs.h"
+#include "cmd/study_print.h"
+#include "study/running.h"
+
+static const char synopsis[] =
+	"study start [-n] [--json] <file>\n"
+	"study run [--jobs <n>] [--task <id>] [--policy <id>] [--exec <command>] <study>\n"
+	"study run --cell <id> [--exec <command>] <study>\n"
+	"study status [--json] <study>\n"
+	"study cells [--json | --porcelain | -z] <study>";
+
+struct args {
+	struct kl_repo *repo;
+	const char *what; /* the file or the study */
+	struct kl_listing out;
+	const char *cell, *task, *policy, *exec, *jail, *platform;
+	int64_t jobs;
+	bool dry, quiet;
+};
+
+/* --- start ----------------------------------------------------------------------------------- */
+
+static int start_study(const struct args *args)
+{
+	KL_AUTO(kl_study_plan_release) struct kl_study_plan plan = { 0 };
+	KL_AUTO(kl_study_release) struct kl_study study = { 0 };
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	int err;
+
+	if ((err = kl_fs_read(&text, args->what, KL_STUDY_BYTES)) < 0 ||
+	    (err = kl_study_plan_parse(&plan, args->what, text.ptr, text.len)) < 0)
+		return err;
+	if ((err = kl_study_make(&study, args->repo, &plan)) < 0)
+		return kl_error_in(err, "%s", args->what);
+	if (!args->dry && (err = kl_study_freeze(&study, args->repo, text.ptr, text.len)) < 0)
+		return err;
+	kl_study_print_start(&study, args->out.json, args->dry);
+	return 0;
+}
+
+/* --- run ------------------------------------------------------------------------------------- */
+
+static int run_cell(const struct args *args, const struct kl_study *study)
+{
+	struct kl_progress *progress = args->quiet ? NULL : kl_progress_new(KL_PROGRESS_AUTO);
+	struct kl_study_cell cell;
+	struct kl_running running = {
+		.repo = args->repo,
+		.study = study,
+		.cell = &cell,
+		.command = args->exec,
+		.jail = args->jail,
+		.platform = args->platform,
+		.progress = progress,
+	};
+	int err = kl_study_find_cell(&cell, study, args->cell);
+
+	if (!err)
+		err = kl_running_cell(&running);
+	kl_progress_free(progress);
+	if (err < 0)
+		return kl_error_in(err == KL_ETIMEOUT ? KL_ENO : err, "cell '%s'", args->cell);
+	return args->quiet ? 0 : kl_study_print_cell(study, args->repo, &cell);
+}
+
+static bool has_task(const struct kl_study *study, const char *id)
+{
+	for (size_t i = 0; i < study->ntask; i++)
+		if (!strcmp(study->task[i].id, id))
+			return true;
+	return false;
+}
+
+static bool has_arm(const struct kl_study *study, const char *id)
+{
+	for (size_t i = 0; i < study->narm; i++)
+		if (!strcmp(study->arm[i].id, id))
+			return true;
+	return false;
+}
+
+static int run_study(const struct args *args)
+{
+	KL_AUTO(kl_study_release) struct kl_study study = { 0 };
+	struct kl_study_jobs jobs = {
+		.repo = args->repo,
+		.study = &study,
+		.jobs = args->jobs,
+		.task = args->task,
+		.policy = args->policy,
+		.command = args->exec,
+		.jail = args->jail,
+		.platform = args->platform,
+	};
+	int err = kl_study_load(&study, args->repo, args->what);
+
+	if (err < 0)
+		return err;
+	if (args->task && !has_task(&study, args->task))
+		return kl_error(KL_ENOTFOUND, "study '%s' has no task '%s'", study.name,
+				args->task);
+	if (args->policy && !has_arm(&study, args->policy))
+		return kl_error(KL_ENOTFOUND, "study '%s' has no policy '%s'", study.name,
+				args->policy);
+	return args->cell ? run_cell(args, &study) : kl_study_jobs_run(&jobs);
+}
+
+/* --- status, cells --------------------------------------------------------------------------- */
+
+static int show_status(const struct args *args)
+{
+	KL_AUTO(kl_study_release) struct kl_study study = { 0 };
+	int err = kl_study_load(&study, args->repo, args->what);
+
+	return err < 0 ? err : kl_study_print_status(&study, args->repo, args->out.json);
+}
+
+static int list_cells(const struct args *args)
+{
+	KL_AUTO(kl_study_release) struct kl_study study = { 0 };
+	int err = kl_study_load(&study, args->repo, args->what);
+
+	return err < 0 ? err : kl_study_print_cells(&study, args->repo, &args->out);
+}
+
+static const struct verb {
+	const char *name;
+	int (*run)(const struct args *args);
+	bool lists;
+} verbs[] = {
+	{ "start", start_study, false },
+	{ "run", run_study, false },
+	{ "status", show_status, false },
+	{ "cells", list_cells, true },
+};
+
+static int check_args(const struct args *args, const struct verb *verb)
+{
+	bool runs = verb->run == run_study;
+
+	if (!runs && (args->cell || args->task || args->policy || args->exec || args->jail ||
+		      args->platform || args->jobs != 1 || args->quiet))
+		return kl_opt_usage(synopsis, "--cell, --task, --policy, --jobs, --exec, --jail, "
+					      "--platform and --quiet need 'run'");
+	if (args->dry && verb->run != start_study)
+		return kl_opt_usage(synopsis, "--dry-run needs 'start'");
+	if ((args->out.porcelain || args->out.nul) && !verb->lists)
+		return kl_opt_usage(synopsis, "--porcelain and -z need 'cells'");
+	if (args->out.json && runs)
+		return kl_opt_usage(synopsis, "'run' prints no JSON; see 'cells'");
+	if (args->cell && (args->task || args->policy || args->jobs != 1))
+		return kl_opt_usage(synopsis,
+				    "--cell runs one cell; it cannot be used with --task, "
+				    "--policy or --jobs");
+	if (args->jobs < 1 || args->jobs > KL_STUDY_JOBS)
+		return kl_opt_usage(synopsis, "--jobs must be 1 to %d", KL_STUDY_JOBS);
+	return 0;
+}
+
+int cmd_study(struct kl_cmd_ctx *ctx, int argc, char **argv)
+{
+	struct args args = { .repo = ctx->repo, .jobs = 1 };
+	const struct kl_opt opts[] = {
+		KL_OPT_STR('\0', "cell", &args.cell, "<id>", "run: this cell, in this process"),
+		KL_OPT_BOOL('n', "dry-run", &args.dry,
+			    "start: say what would be frozen and what it can tell; freeze nothing"),
+		KL_OPT_STR('\0', "exec", &args.exec, "<command>",
+			   "run: the command of provider exec (default: klineage.chat.exec)"),
+		KL_OPT_STR('\0', "jail", &args.jail, "<level>",
+			   "run: use jail level auto, bwrap, landlock, chroot or none"),
+		KL_OPT_INT('j', "jobs", &args.jobs, "<n>",
+			   "run: so many cells at once (default: 1)"),
+		KL_OPT_LISTING(&args.out),
+		KL_OPT_STR('\0', "platform", &args.platform, "<id>",
+			   "run: judge for cpu/x86-64-v1 to -v4"),
+		KL_OPT_STR('\0', "policy", &args.policy, "<id>", "run: only cells of this policy"),
+		KL_OPT_BOOL('q', "quiet", &args.quiet, "run: show no progress"),
+		KL_OPT_STR('\0', "task", &args.task, "<id>", "run: only cells of this task"),
+		KL_OPT_END
+	};
+	int err = kl_opt_parse(&argc, &argv, synopsis, opts);
+
+	if (err)
+		return err > 0 ? 0 : err;
+	if ((err = kl_listing_check(&args.out, synopsis)) < 0)
+		return err;
+	if (argc != 2)
+		return kl_opt_usage(synopsis, argc ? "expected a subcommand and one argument" :
+						     "missing subcommand");
+	args.what = argv[1];
+	for (size_t i = 0; i < KL_ARRAY_SIZE(verbs); i++) {
+		if (strcmp(argv[0], verbs[i].name) != 0)
+			continue;
+		err = check_args(&args, &verbs[i]);
+		return err < 0 ? err : verbs[i].run(&args);
+	}
+	return kl_opt_usage(synopsis, "unknown subcommand '%s'", argv[0]);
+}
