@@ -52,7 +52,7 @@ struct kl_cell {
 	int64_t candidates; /* number of tickets that asked for a candidate */
 	int64_t idle;       /* number of notes since the last ticket that was not a note */
 	char branch[KL_CELL_REF], ref[KL_CELL_REF]; /* names of the branch and of the chain */
-	char *ended;   /* why the search ended early, or NULL if it did not */
+	char *ended; /* why the search ended early, or NULL if it did not */
 	/*
 	 * with `ended`: KL_ENO if the budget is spent, KL_ENOTFOUND if the recording lacks the
 	 * reply, KL_ETIMEOUT if the model does not answer, 0 if no candidate came of the last notes
