@@ -11,13 +11,14 @@
 #include "model/money.h"
 #include "search/policy/number.h"
 #include "search/policy/policy.h"
-#include "study/figures.h"
+#include "study/inference.h"
 
 /* --- before it runs -------------------------------------------------------------------------- */
 
 static double least_ratio(const struct kl_study *study)
 {
-	return kl_figure_power((double)study->sd / KL_MILLION, study->ntask * (size_t)study->seeds);
+	return kl_inference_power((double)study->sd / KL_MILLION,
+				  study->ntask * (size_t)study->seeds);
 }
 
 static void add_cannot(json_t *list, const struct kl_study_arm *arm)

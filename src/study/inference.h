@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_STUDY_FIGURES_H
-#define KL_STUDY_FIGURES_H
+#ifndef KL_STUDY_INFERENCE_H
+#define KL_STUDY_INFERENCE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 /*
- * figures - the statistics of a study: means with bootstrap bands, the probability that one policy
+ * inference - the statistics of a study: means with bootstrap bands, the probability that one policy
  * is better than another, Holm's correction, and what a study of a given size can tell apart.
  *
  * All numbers consist of IEEE operations in a fixed order and of draws from a fixed key, so the
@@ -36,13 +36,13 @@ struct kl_band {
 #define KL_DRAWS 10000
 
 /** Return the mean over the tasks of the mean over the cells of number `at`; 0 without cells. */
-double kl_figure_mean(const struct kl_strata *strata, size_t at);
+double kl_inference_mean(const struct kl_strata *strata, size_t at);
 /**
  * Compute the mean of each of the `points` numbers, with a bootstrap band: cells are drawn with
  * replacement within each task. The draws come from the stream of `label` under `key`.
  */
-void kl_figure_bands(struct kl_band *out, const struct kl_strata *strata, size_t points,
-		     const char *key, const char *label);
+void kl_inference_bands(struct kl_band *out, const struct kl_strata *strata, size_t points,
+			const char *key, const char *label);
 
 struct kl_better {
 	struct kl_band band; /* probability that a cell of the first policy is better */
@@ -54,21 +54,21 @@ struct kl_better {
  * first policy wins, ties as one half. The p-value is that of the bootstrap, but at least the
  * smallest that an exact permutation test of so few cells could give.
  */
-void kl_figure_better(struct kl_better *out, const struct kl_strata *first,
-		      const struct kl_strata *second, size_t at, const char *key,
-		      const char *label);
+void kl_inference_better(struct kl_better *out, const struct kl_strata *first,
+			 const struct kl_strata *second, size_t at, const char *key,
+			 const char *label);
 /** Replace `n` p-values by those of Holm's step-down correction. */
-void kl_figure_holm(double *p, size_t n);
+void kl_inference_holm(double *p, size_t n);
 
 /**
  * Return the standard deviation of number `at` between the cells of a task, pooled over the tasks;
  * -1 if no task has two cells.
  */
-double kl_figure_sd(const struct kl_strata *strata, size_t at);
+double kl_inference_sd(const struct kl_strata *strata, size_t at);
 /**
  * Return the ratio of speeds that two policies with `cells` cells each must have to be told apart
  * with a probability of 80 %, if ln(speed) has the standard deviation `sd` between seeds.
  */
-double kl_figure_power(double sd, size_t cells);
+double kl_inference_power(double sd, size_t cells);
 
 #endif

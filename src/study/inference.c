@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "study/figures.h"
+#include "study/inference.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static size_t count_tasks(const struct kl_strata *strata)
 	return n;
 }
 
-double kl_figure_mean(const struct kl_strata *strata, size_t at)
+double kl_inference_mean(const struct kl_strata *strata, size_t at)
 {
 	size_t tasks = count_tasks(strata);
 	double sum = 0;
@@ -80,8 +80,8 @@ static void draw_task(double *drawn, const struct kl_stratum *task, size_t point
 		drawn[i * KL_DRAWS] += sum[i] / (double)task->n;
 }
 
-void kl_figure_bands(struct kl_band *out, const struct kl_strata *strata, size_t points,
-		     const char *key, const char *label)
+void kl_inference_bands(struct kl_band *out, const struct kl_strata *strata, size_t points,
+			const char *key, const char *label)
 {
 	KL_AUTO(kl_freep) double *drawn = kl_calloc(points * KL_DRAWS + 1, sizeof(*drawn));
 	size_t tasks = count_tasks(strata);
@@ -96,7 +96,7 @@ void kl_figure_bands(struct kl_band *out, const struct kl_strata *strata, size_t
 			drawn[i * KL_DRAWS + draw] /= (double)tasks;
 	}
 	for (size_t i = 0; i < points; i++) {
-		out[i].mid = kl_figure_mean(strata, i);
+		out[i].mid = kl_inference_mean(strata, i);
 		set_band(&out[i], drawn + i * KL_DRAWS);
 	}
 }
@@ -234,8 +234,9 @@ static double bootstrap_p(const double *drawn)
 	return p < 1 ? p : 1;
 }
 
-void kl_figure_better(struct kl_better *out, const struct kl_strata *first,
-		      const struct kl_strata *second, size_t at, const char *key, const char *label)
+void kl_inference_better(struct kl_better *out, const struct kl_strata *first,
+			 const struct kl_strata *second, size_t at, const char *key,
+			 const char *label)
 {
 	KL_AUTO(kl_freep) double *drawn = kl_calloc(KL_DRAWS, sizeof(*drawn));
 	size_t n = first->n < second->n ? first->n : second->n;
@@ -260,7 +261,7 @@ void kl_figure_better(struct kl_better *out, const struct kl_strata *first,
 
 /* --- Holm, deviation, power ------------------------------------------------------------------ */
 
-void kl_figure_holm(double *p, size_t n)
+void kl_inference_holm(double *p, size_t n)
 {
 	KL_AUTO(kl_freep) size_t *order = kl_calloc(n + 1, sizeof(*order));
 	double last = 0;
@@ -281,7 +282,7 @@ void kl_figure_holm(double *p, size_t n)
 	}
 }
 
-double kl_figure_sd(const struct kl_strata *strata, size_t at)
+double kl_inference_sd(const struct kl_strata *strata, size_t at)
 {
 	double squares = 0;
 	size_t freedom = 0;
@@ -300,7 +301,7 @@ double kl_figure_sd(const struct kl_strata *strata, size_t at)
 	return freedom ? kl_number_sqrt(squares / (double)freedom) : -1;
 }
 
-double kl_figure_power(double sd, size_t cells)
+double kl_inference_power(double sd, size_t cells)
 {
 	return kl_number_exp(POWER_FACTOR * sd * kl_number_sqrt(2 / (double)cells));
 }
