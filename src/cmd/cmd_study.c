@@ -9,19 +9,21 @@
 #include "cmd/study_jobs.h"
 #include "cmd/study_print.h"
 #include "study/running.h"
+#include "study/study_report.h"
 
 static const char synopsis[] =
 	"study start [-n] [--json] <file>\n"
 	"study run [--jobs <n>] [--task <id>] [--policy <id>] [--exec <command>] <study>\n"
 	"study run --cell <id> [--exec <command>] <study>\n"
 	"study status [--json] <study>\n"
-	"study cells [--json | --porcelain | -z] <study>";
+	"study cells [--json | --porcelain | -z] <study>\n"
+	"study report [--json | --output <directory>] <study>";
 
 struct args {
 	struct kl_repo *repo;
 	const char *what; /* the file or the study */
 	struct kl_listing out;
-	const char *cell, *task, *policy, *exec, *jail, *platform;
+	const char *cell, *task, *policy, *exec, *jail, *platform, *output;
 	int64_t jobs;
 	bool dry, quiet;
 };
@@ -131,15 +133,70 @@ static int list_cells(const struct args *args)
 	return err < 0 ? err : kl_study_print_cells(&study, args->repo, &args->out);
 }
 
+/* --- report ---------------------------------------------------------------------------------- */
+
+static void write_json(struct kl_buf *out, const json_t *report)
+{
+	kl_json_canonical(out, report);
+	kl_buf_addch(out, '\n');
+}
+
+static int write_report(const char *dir, const json_t *report)
+{
+	static const struct {
+		const char *name;
+		void (*write)(struct kl_buf *out, const json_t *report);
+	} files[] = {
+		{ "report.md", kl_study_report_markdown },
+		{ "report.json", write_json },
+		{ "cells.csv", kl_study_report_cells_csv },
+		{ "curves.csv", kl_study_report_curves_csv },
+	};
+	int err = kl_fs_mkdir(dir);
+
+	for (size_t i = 0; !err && i < KL_ARRAY_SIZE(files); i++) {
+		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+		KL_AUTO(kl_freep) char *path = kl_fs_join(dir, files[i].name);
+
+		files[i].write(&text, report);
+		err = kl_fs_write(path, text.ptr, text.len);
+		if (!err)
+			printf("%s\n", path);
+	}
+	return err;
+}
+
+static int report_study(const struct args *args)
+{
+	KL_AUTO(kl_study_release) struct kl_study study = { 0 };
+	KL_AUTO(kl_study_results_release) struct kl_study_results results = { 0 };
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(json_decrefp) json_t *report = NULL;
+	int err;
+
+	if ((err = kl_study_load(&study, args->repo, args->what)) < 0 ||
+	    (err = kl_study_results_load(&results, args->repo, &study)) < 0)
+		return err;
+	report = kl_study_report_json(&results);
+	if (args->output)
+		return write_report(args->output, report);
+	if (args->out.json) {
+		kl_listing_put(report);
+		return 0;
+	}
+	kl_study_report_markdown(&text, report);
+	fputs(text.ptr, stdout);
+	return 0;
+}
+
 static const struct verb {
 	const char *name;
 	int (*run)(const struct args *args);
 	bool lists;
 } verbs[] = {
-	{ "start", start_study, false },
-	{ "run", run_study, false },
-	{ "status", show_status, false },
-	{ "cells", list_cells, true },
+	{ "start", start_study, false },   { "run", run_study, false },
+	{ "status", show_status, false },  { "cells", list_cells, true },
+	{ "report", report_study, false },
 };
 
 static int check_args(const struct args *args, const struct verb *verb)
@@ -150,6 +207,8 @@ static int check_args(const struct args *args, const struct verb *verb)
 		      args->platform || args->jobs != 1 || args->quiet))
 		return kl_opt_usage(synopsis, "--cell, --task, --policy, --jobs, --exec, --jail, "
 					      "--platform and --quiet need 'run'");
+	if (args->output && (verb->run != report_study || args->out.json))
+		return kl_opt_usage(synopsis, "--output needs 'report' without --json");
 	if (args->dry && verb->run != start_study)
 		return kl_opt_usage(synopsis, "--dry-run needs 'start'");
 	if ((args->out.porcelain || args->out.nul) && !verb->lists)
@@ -179,6 +238,8 @@ int cmd_study(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_INT('j', "jobs", &args.jobs, "<n>",
 			   "run: so many cells at once (default: 1)"),
 		KL_OPT_LISTING(&args.out),
+		KL_OPT_STR('o', "output", &args.output, "<directory>",
+			   "report: write files of all formats to this directory"),
 		KL_OPT_STR('\0', "platform", &args.platform, "<id>",
 			   "run: judge for cpu/x86-64-v1 to -v4"),
 		KL_OPT_STR('\0', "policy", &args.policy, "<id>", "run: only cells of this policy"),

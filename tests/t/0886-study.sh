@@ -76,6 +76,14 @@ test_expect_success 'the cells run in processes of their own, and each ends once
 	git fsck --strict --no-dangling && git klineage fsck)
 '
 
+test_expect_success 'the report has bands, pairs and validity, and the same digits again' '
+	(cd t && study report pair >out && cat out && says "Evidence: **real**" out && says "2 of 2 seeds" out && says "| best-of-n | hill | 0." out && says "cannot be told" out &&
+	says "| hill | 4 | 0 | 0 | 0 | 0 | 0 | 50 |" out && says "| hill | 100 % | 100 % |" out && study report pair -o ../report >files && test "$(wc -l <files)" = 4 &&
+	cmp out ../report/report.md && study report pair --json | cmp - ../report/report.json && test "$(wc -l <../report/cells.csv)" = 5 &&
+	grep "^real,scale.hill.2,scale,hill,2,2,2,1,[0-9]*,2,0,[0-9]*,0,0,0,0,0,0,1,.*,complete,$(git rev-parse refs/klineage/cells/scale/pair.scale.hill.2)$" ../report/cells.csv &&
+	grep "^real,hill,1,0,1000000,1000000,1000000$" ../report/curves.csv && exits 129 study status pair -o x 2>err && says "needs" err)
+'
+
 test_expect_success 'killed while a model answers, it goes on to the same cells, and buys nothing twice' '
 	mkdir -p fresh/.git/klineage && cp -R t/.git/klineage/cache fresh/.git/klineage/ && cp -R fresh whole && : >"$ANSWERS/log" &&
 	(cd whole && study run pair --exec "$model") && asked | sort | uniq -c >want && : >"$ANSWERS/log" && echo t2-coder.0 >"$ANSWERS/slow" && rm -f "$ANSWERS/at" &&
