@@ -63,6 +63,7 @@ static void print_listing(const struct kl_listing *out, const struct kl_check *c
 	kl_json_set_int(value, "rejected", (int64_t)check->rejected);
 	kl_json_set_int(value, "campaigns", (int64_t)check->campaigns);
 	kl_json_set_int(value, "searches", (int64_t)check->searches);
+	kl_json_set_int(value, "studies", (int64_t)check->studies);
 	kl_json_set_int(value, "transplants", (int64_t)check->transplants);
 	kl_json_set_int(value, "events", (int64_t)check->events);
 	kl_json_set_int(value, "cards", (int64_t)cards);
@@ -90,6 +91,8 @@ static void print_sum(const struct kl_check *check, size_t cards, size_t chains)
 		printf(", %zu campaign%s", check->campaigns, plural_s(check->campaigns));
 	if (check->searches)
 		printf(", %zu search%s", check->searches, check->searches == 1 ? "" : "es");
+	if (check->studies)
+		printf(", %zu stud%s", check->studies, check->studies == 1 ? "y" : "ies");
 	if (check->transplants)
 		printf(", %zu chain%s of transplants", check->transplants,
 		       plural_s(check->transplants));

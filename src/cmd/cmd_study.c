@@ -3,11 +3,14 @@
 #include <string.h>
 
 #include "base/fs.h"
+#include "base/proc.h"
 #include "base/progress.h"
 #include "cmd/cli/opt.h"
+#include "cmd/cli/out.h"
 #include "cmd/cmd.h"
 #include "cmd/study_jobs.h"
 #include "cmd/study_print.h"
+#include "study/replay.h"
 #include "study/running.h"
 #include "study/study_report.h"
 
@@ -17,7 +20,8 @@ static const char synopsis[] =
 	"study run --cell <id> [--exec <command>] <study>\n"
 	"study status [--json] <study>\n"
 	"study cells [--json | --porcelain | -z] <study>\n"
-	"study report [--json | --output <directory>] <study>";
+	"study report [--json | --output <directory>] <study>\n"
+	"study replay <study>";
 
 struct args {
 	struct kl_repo *repo;
@@ -189,6 +193,34 @@ static int report_study(const struct args *args)
 	return 0;
 }
 
+/* --- replay ---------------------------------------------------------------------------------- */
+
+static int replay_study(const struct args *args)
+{
+	KL_AUTO(kl_study_release) struct kl_study study = { 0 };
+	size_t tickets = 0, wrong = 0;
+	int err = kl_study_load(&study, args->repo, args->what);
+
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < kl_study_cells(&study); i++) {
+		struct kl_study_cell cell;
+
+		if (kl_proc_interrupted())
+			return kl_error(KL_EINTR, "interrupted");
+		kl_study_cell(&cell, &study, i);
+		if (kl_replay_cell(&tickets, args->repo, &study, &cell) < 0) {
+			wrong++;
+			kl_out_line(stdout, kl_error_last());
+			putchar('\n');
+			kl_error_clear();
+		}
+	}
+	printf("%zu cells, %zu tickets: %zu cells differ\n", kl_study_cells(&study), tickets,
+	       wrong);
+	return wrong ? 1 : 0;
+}
+
 static const struct verb {
 	const char *name;
 	int (*run)(const struct args *args);
@@ -196,7 +228,7 @@ static const struct verb {
 } verbs[] = {
 	{ "start", start_study, false },   { "run", run_study, false },
 	{ "status", show_status, false },  { "cells", list_cells, true },
-	{ "report", report_study, false },
+	{ "report", report_study, false }, { "replay", replay_study, false },
 };
 
 static int check_args(const struct args *args, const struct verb *verb)
@@ -213,8 +245,8 @@ static int check_args(const struct args *args, const struct verb *verb)
 		return kl_opt_usage(synopsis, "--dry-run needs 'start'");
 	if ((args->out.porcelain || args->out.nul) && !verb->lists)
 		return kl_opt_usage(synopsis, "--porcelain and -z need 'cells'");
-	if (args->out.json && runs)
-		return kl_opt_usage(synopsis, "'run' prints no JSON; see 'cells'");
+	if (args->out.json && (runs || verb->run == replay_study))
+		return kl_opt_usage(synopsis, "'%s' prints no JSON; see 'cells'", verb->name);
 	if (args->cell && (args->task || args->policy || args->jobs != 1))
 		return kl_opt_usage(synopsis,
 				    "--cell runs one cell; it cannot be used with --task, "

@@ -24,7 +24,8 @@ struct kl_check {
 	void *payload;
 	size_t errors, warnings; /* number of findings of each severity */
 	/* numbers of refs, events, conversations and ledgers that were checked */
-	size_t lineages, walks, rejected, campaigns, searches, transplants, events, conversations;
+	size_t lineages, walks, rejected, campaigns, searches, studies, transplants, events,
+		conversations;
 	size_t ledgers;
 	/*
 	 * for a campaign from a remote: a tree whose files are not checked again, or NULL to check

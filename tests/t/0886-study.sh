@@ -84,6 +84,18 @@ test_expect_success 'the report has bands, pairs and validity, and the same digi
 	grep "^real,hill,1,0,1000000,1000000,1000000$" ../report/curves.csv && exits 129 study status pair -o x 2>err && says "needs" err)
 '
 
+test_expect_success 'replay and fsck find what was changed, without a model' '
+	(cd t && : >"$ANSWERS/log" && study replay pair >out && cat out && says "4 cells, 12 tickets: 0 cells differ" out && test -z "$(asked)" && git klineage fsck >out && says "1 study" out &&
+	cell=refs/klineage/cells/scale/pair.scale.hill.2 && tip=$(git rev-parse $cell) && git cat-file -p $tip:observation.json | sed "s/\"parent\":0/\"parent\":1/" >o && ! git cat-file -p $tip:observation.json | cmp -s - o &&
+	blob=$(git hash-object -w o) && tree=$(printf "100644 blob %s\tobservation.json\n" "$blob" | git mktree) &&
+	git update-ref $cell $(git cat-file commit $tip | sed "s/^tree .*/tree $tree/" | git hash-object -t commit -w --stdin) &&
+	exits 1 study replay pair >out && cat out && says "its chain does not end where its end was recorded" out && says "1 cells differ" out &&
+	end=$(git rev-parse $refs/end/scale.hill.2) && git update-ref -d $refs/end/scale.hill.2 && exits 1 study replay pair >out && cat out && says "ticket 2: the policy changes the kernel of ticket 0, not of 1" out &&
+	git update-ref $cell $tip && git update-ref $refs/end/scale.hill.3 $end && exits 1 git klineage fsck >out && cat out && says "the study has no such cell" out && git update-ref -d $refs/end/scale.hill.3 &&
+	git update-ref $refs/end/scale.hill.2 $(git rev-parse $refs/end/scale.hill.1) && exits 1 git klineage fsck >out && cat out && says "is not the end of cell" out &&
+	git update-ref $refs/end/scale.hill.2 $end && git klineage fsck)
+'
+
 test_expect_success 'killed while a model answers, it goes on to the same cells, and buys nothing twice' '
 	mkdir -p fresh/.git/klineage && cp -R t/.git/klineage/cache fresh/.git/klineage/ && cp -R fresh whole && : >"$ANSWERS/log" &&
 	(cd whole && study run pair --exec "$model") && asked | sort | uniq -c >want && : >"$ANSWERS/log" && echo t2-coder.0 >"$ANSWERS/slow" && rm -f "$ANSWERS/at" &&
