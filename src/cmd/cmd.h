@@ -41,6 +41,7 @@ enum kl_cmd_needs {
 	KL_NEEDS_IDENTITY = 1 << 1, /* the verb writes commits or notes */
 	KL_NEEDS_HISTORY = 1 << 2,  /* the verb refuses shallow and partial clones */
 	KL_PAGES = 1 << 3,          /* the output goes through a pager */
+	KL_SCROLLS = 1 << 4,        /* as KL_PAGES; the pager does not fold long lines */
 };
 
 struct kl_cmd {

@@ -229,6 +229,7 @@ static int say_untested(int err)
 static int run_hook(struct kl_out *out, int argc, char **argv)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;
+	const struct kl_term_wish wish = { .verb = "hooks", .wide = !kl_term_room() };
 	struct kl_term term;
 	int err;
 
@@ -237,7 +238,7 @@ static int run_hook(struct kl_out *out, int argc, char **argv)
 				    argc ? argv[0] : "");
 	err = kl_repo_open(&repo);
 	if (!err)
-		err = kl_term_open(&term, repo, NULL, "hooks", false);
+		err = kl_term_open(&term, repo, &wish);
 	if (!err) {
 		kl_out_paint(out, &term);
 		err = kl_hook_run(repo, &term, argv[0], argc - 1, argv + 1);

@@ -8,27 +8,15 @@
 #include "cmd/cli/opt.h"
 #include "cmd/cli/table.h"
 #include "cmd/cmd.h"
+#include "contract/surface.h"
 #include "event/speed.h"
 #include "lineage/view.h"
+#include "retrieve/target.h"
 
 #define BAR_WIDTH 48 /* columns, if the terminal is wide enough */
 #define BAR_LEFT 22  /* columns that no bar can use: 21 before it, 1 after it */
 
 static const char synopsis[] = "log [<options>] [<workload>[/<name>]]";
-
-static void add_ratio(struct kl_buf *buf, const struct kl_ratio *ratio)
-{
-	char text[24], lo[24], hi[24];
-
-	if (ratio->ppm <= 0) {
-		kl_buf_addch(buf, '-');
-		return;
-	}
-	kl_view_factor(text, (double)ratio->ppm / 1e6);
-	kl_view_factor(lo, (double)ratio->lo / 1e6);
-	kl_view_factor(hi, (double)ratio->hi / 1e6);
-	kl_buf_addf(buf, "%sx [%s, %s]", text, lo, hi);
-}
 
 static void add_list(struct kl_buf *buf, const struct kl_strvec *list)
 {
@@ -41,50 +29,133 @@ static const char *or_dash(const char *text)
 	return text && *text ? text : "-";
 }
 
-/* the column that is left out if no step has an effect, as in lineages of earlier versions */
-#define EFFECT_COLUMN 8
-#define COLUMNS 12
+enum {
+	STATE,
+	ACTION,
+	MECHANISM,
+	WHERE,
+	TIME,
+	PREVIOUS,
+	ROOT,
+	BASELINE, /* only if a state was timed against a baseline */
+	GAINED,
+	EFFECT, /* only if a step has an effect; lineages of earlier versions have none */
+	DERIVATION,
+	VERDICT,
+	TIER,
+	COLUMNS
+};
 
-static bool has_effects(const struct kl_view *view)
+static const struct kl_column columns[COLUMNS] = {
+	[STATE] = { "state", 0, 0, false },
+	[ACTION] = { "action undone", 5, 14, false },
+	[MECHANISM] = { "mechanism", 0, 17, false },
+	[WHERE] = { "where", 4, 16, false },
+	[TIME] = { "time", 0, 0, false },
+	[PREVIOUS] = { "vs prev", 0, 0, false },
+	[ROOT] = { "vs K_0", 3, 0, false },
+	[BASELINE] = { "of baseline", 1, 0, false },
+	[GAINED] = { "gained", 2, 12, false },
+	[EFFECT] = { "effect", 6, 0, true },
+	[DERIVATION] = { "derivation", 7, 0, true },
+	[VERDICT] = { "verdict", 0, 0, true },
+	[TIER] = { "tier", 8, 0, true },
+};
+
+/* A table, and the columns that it has of the above. */
+struct layout {
+	struct kl_table table;
+	struct kl_column column[COLUMNS];
+	char baseline[80]; /* heading of the baseline's column */
+	int at[COLUMNS];   /* where a column is in the table; -1: nowhere */
+};
+
+static bool has_column(const struct kl_view *view, int column)
 {
 	for (size_t i = 0; i < view->n; i++)
-		if (view->step[i].step.effect)
+		if (column == BASELINE ? view->step[i].baseline_ppm > 0 :
+		    column == EFFECT   ? view->step[i].step.effect != NULL :
+					 true)
 			return true;
 	return false;
 }
 
-/* Add a row from the cells of all columns; skip the effect if the table lacks that column. */
-static void add_cells(struct kl_table *table, const char *const cell[COLUMNS])
+/* Return the name of the library that a baseline is of: "cublas" of "cublas.gemm". */
+static const char *baseline_of(const struct kl_view *view)
 {
-	const char *some[COLUMNS];
-	size_t k = 0;
-
-	for (size_t i = 0; i < COLUMNS; i++)
-		if (i != EFFECT_COLUMN || table->columns == COLUMNS)
-			some[k++] = cell[i];
-	kl_table_row(table, some);
+	for (size_t i = view->n; i-- > 0;)
+		if (view->step[i].baseline_ppm > 0)
+			return view->step[i].baseline;
+	return "";
 }
 
-static void add_row(struct kl_table *table, const struct kl_view_step *step, size_t i)
+static void choose_columns(struct layout *layout, const struct kl_view *view,
+			   const struct kl_term *term)
+{
+	const char *baseline = baseline_of(view);
+
+	layout->table = (struct kl_table){ .column = layout->column, .term = term };
+	snprintf(layout->baseline, sizeof(layout->baseline), "of %.*s", (int)strcspn(baseline, "."),
+		 baseline);
+	for (int i = 0; i < COLUMNS; i++) {
+		layout->at[i] = has_column(view, i) ? (int)layout->table.columns++ : -1;
+		if (layout->at[i] >= 0)
+			layout->column[layout->at[i]] = columns[i];
+	}
+	if (layout->at[BASELINE] >= 0)
+		layout->column[layout->at[BASELINE]].head = layout->baseline;
+}
+
+/* Mark a step that lost speed, and colour what its interval proves. */
+static enum kl_paint mark_step(struct kl_buf *cell, const struct kl_view_step *step)
+{
+	if (step->speed == KL_SPEED_SLOW)
+		kl_buf_adds(cell, " !");
+	return step->speed == KL_SPEED_SLOW ? KL_PAINT_FAIL :
+	       step->speed == KL_SPEED_FAST ? KL_PAINT_PASS :
+					      KL_PAINT_RESET;
+}
+
+static void add_row(struct layout *layout, const struct kl_view_step *step, size_t i)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf prev = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf root = KL_BUF_INIT;
 	KL_AUTO(kl_buf_release) struct kl_buf gained = KL_BUF_INIT;
 	KL_AUTO(kl_freep) char *number = kl_asprintf("K_%zu", i);
 	KL_AUTO(kl_freep) char *mechanism = kl_view_mechanism(step);
-	char time[32];
+	const char *cell[COLUMNS], *some[COLUMNS];
+	char time[32], share[32] = "-";
+	enum kl_paint paint;
 
 	kl_table_time(time, step->ns);
-	add_ratio(&prev, &step->prev);
-	add_ratio(&root, &step->root);
+	kl_table_ratio(&prev, &step->prev);
+	paint = mark_step(&prev, step);
+	kl_table_ratio(&root, &step->root);
 	add_list(&gained, &step->gained);
-	add_cells(table, (const char *[]){ number, i ? or_dash(step->step.action) : "(simplest)",
-					   i ? mechanism : "-", i ? or_dash(step->step.locus) : "-",
-					   time, prev.ptr, root.ptr, or_dash(gained.ptr),
-					   i ? or_dash(step->step.effect) : "-",
-					   i ? or_dash(step->step.derivation) : "-",
-					   or_dash(kl_verdict_name(step->verdict)),
-					   or_dash(kl_tier_name(step->tier)) });
+	if (step->baseline_ppm > 0)
+		snprintf(share, sizeof(share), "%.*f%%", step->baseline_ppm < 100000 ? 2 : 0,
+			 (double)step->baseline_ppm / 1e4);
+	cell[STATE] = number;
+	cell[ACTION] = i ? or_dash(step->step.action) : "(simplest)";
+	cell[MECHANISM] = i ? mechanism : "-";
+	cell[WHERE] = i ? or_dash(step->step.locus) : "-";
+	cell[TIME] = time;
+	cell[PREVIOUS] = prev.ptr;
+	cell[ROOT] = root.ptr;
+	cell[BASELINE] = share;
+	cell[GAINED] = or_dash(gained.ptr);
+	cell[EFFECT] = i ? or_dash(step->step.effect) : "-";
+	cell[DERIVATION] = i ? or_dash(step->step.derivation) : "-";
+	cell[VERDICT] = or_dash(kl_verdict_name(step->verdict));
+	cell[TIER] = or_dash(kl_tier_name(step->tier));
+	for (int k = 0; k < COLUMNS; k++)
+		if (layout->at[k] >= 0)
+			some[layout->at[k]] = cell[k];
+	kl_table_row(&layout->table, some);
+	kl_table_paint(&layout->table, (size_t)layout->at[PREVIOUS], paint);
+	if (step->verdict != KL_VERDICT_PASS && step->verdict)
+		kl_table_paint(&layout->table, (size_t)layout->at[VERDICT],
+			       kl_paint_verdict(step->verdict));
 }
 
 static void print_bars(const struct kl_view *view, const struct kl_term *term)
@@ -111,7 +182,50 @@ static void print_bars(const struct kl_view *view, const struct kl_term *term)
 	}
 }
 
-static void print_head(const struct kl_view *view, const struct kl_term *term)
+/* Return the contract of the expert; NULL: its tree has none of this workload that can be read. */
+static struct kl_surface *expert_surface(const struct kl_view *view, struct kl_repo *repo)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec places = KL_STRVEC_INIT;
+	struct kl_surface *surface = NULL;
+	git_oid tree;
+
+	if (!kl_repo_tree_of(&tree, repo, &view->step[view->n - 1].commit))
+		kl_surface_places(&places, repo, &tree);
+	for (size_t i = 0; i < places.n && !surface; i++) {
+		if (kl_surface_bare(&surface, repo, &tree, places.v[i]) < 0 ||
+		    !strcmp(surface->contract->workload, view->workload))
+			continue;
+		kl_surface_free(surface);
+		surface = NULL;
+	}
+	kl_error_clear();
+	return surface;
+}
+
+/* Print the type and the sizes that the states were timed at, and the device. */
+static void print_setting(const struct kl_view *view, struct kl_repo *repo)
+{
+	KL_AUTO(kl_surface_freep) struct kl_surface *surface = expert_surface(view, repo);
+	const char *device = view->step[view->n - 1].device;
+	const struct kl_contract *contract = surface ? surface->contract : NULL;
+	const struct kl_dims *dims = NULL;
+
+	if (!contract && !*device)
+		return;
+	if (contract) {
+		dims = contract->nperf ? &contract->perf[0].dims : &contract->dims;
+		fputs(kl_target_dtype(contract), stdout);
+	}
+	for (size_t i = 0; dims && i < dims->n; i++)
+		printf(" %s=%lld", contract->dim_name[i], (long long)dims->v[i]);
+	if (contract && contract->nperf > 1)
+		printf(" (the first of %zu cases)", contract->nperf);
+	if (*device)
+		printf("%s%s", contract ? " on " : "on ", device);
+	putchar('\n');
+}
+
+static void print_head(const struct kl_view *view, struct kl_repo *repo, const struct kl_term *term)
 {
 	const struct kl_step *root = &view->step[0].step;
 	const struct kl_view_step *best = &view->step[view->n - 1];
@@ -120,6 +234,7 @@ static void print_head(const struct kl_view *view, const struct kl_term *term)
 	       view->workload, view->name, kl_paint(term, KL_PAINT_RESET), view->n - 1,
 	       view->n == 2 ? "" : "s", or_dash(root->platform), or_dash(root->termination),
 	       view->rejected);
+	print_setting(view, repo);
 	if (best->baseline_ppm > 0)
 		printf("the expert has %.2f times the speed of %s\n",
 		       (double)best->baseline_ppm / 1e6, best->baseline);
@@ -153,21 +268,18 @@ static void print_useless(const struct kl_view *view)
 		       states.ptr, view->workload, view->name);
 }
 
-static void print_view(const struct kl_view *view, bool bars, const struct kl_term *term)
+static void print_view(const struct kl_view *view, struct kl_repo *repo, bool bars,
+		       const struct kl_term *term)
 {
-	static const char *const head[COLUMNS] = { "state",      "action undone", "mechanism",
-						   "where",      "time",          "x previous",
-						   "x K_0",      "facts gained",  "effect",
-						   "derivation", "verdict",       "tier" };
-	KL_AUTO(kl_table_release) struct kl_table table = { .columns = has_effects(view) ?
-									       COLUMNS :
-									       COLUMNS - 1 };
+	struct layout layout;
 
-	print_head(view, term);
-	add_cells(&table, head);
+	print_head(view, repo, term);
+	choose_columns(&layout, view, term);
+	kl_table_head(&layout.table);
 	for (size_t i = 0; i < view->n; i++)
-		add_row(&table, &view->step[i], i);
-	kl_table_print(&table);
+		add_row(&layout, &view->step[i], i);
+	kl_table_print(&layout.table);
+	kl_table_release(&layout.table);
 	print_outdated(view);
 	print_useless(view);
 	if (bars)
@@ -287,6 +399,6 @@ int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (kl_listing_asked(&out))
 		print_listing(&out, &view);
 	else
-		print_view(&view, bars, &ctx->term);
+		print_view(&view, ctx->repo, bars, &ctx->term);
 	return 0;
 }

@@ -25,10 +25,10 @@ const struct kl_cmd kl_cmds[] = {
 	  "show kernels, their verdicts, the walk, and what is not pushed" },
 	{ "gate", cmd_gate, KL_NEEDS_REPO, "judge a kernel: compile, correctness, profile" },
 	{ "deopt", cmd_deopt, WALKS, "walk an expert kernel backward and record the lineage" },
-	{ "log", cmd_log, KL_NEEDS_REPO | KL_PAGES, "show a lineage, state by state" },
+	{ "log", cmd_log, KL_NEEDS_REPO | KL_SCROLLS, "show a lineage, state by state" },
 	{ "show", cmd_show, KL_NEEDS_REPO | KL_PAGES, "show one step of a lineage" },
 	{ "label", cmd_label, KL_NEEDS_REPO, "say which mechanism a step of a lineage is" },
-	{ "blame", cmd_blame, KL_NEEDS_REPO | KL_PAGES,
+	{ "blame", cmd_blame, KL_NEEDS_REPO | KL_SCROLLS,
 	  "show which step added each line of an expert" },
 	{ "measure", cmd_measure, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "measure the states of a lineage again, in one session" },
@@ -106,36 +106,37 @@ static int prepare_context(struct kl_cmd_ctx *ctx, int needs)
 	return err;
 }
 
-/*
- * Remove --color[=<when>] and --no-color, which every verb takes, from `argv`. Return the value of
- * the last of these options; NULL if none was given.
- */
-static const char *take_color(int *argc, char **argv)
+/* Remove the options that every verb takes from `argv`: --color[=<when>], --no-color and --wide. */
+static void take_common(struct kl_term_wish *wish, int *argc, char **argv)
 {
-	const char *when = NULL;
 	int n = 1, i = 1;
 
 	for (; i < *argc && strcmp(argv[i], "--"); i++) {
 		if (!strcmp(argv[i], "--color"))
-			when = "always";
+			wish->when = "always";
 		else if (!strcmp(argv[i], "--no-color"))
-			when = "never";
+			wish->when = "never";
 		else if (!strncmp(argv[i], "--color=", 8))
-			when = argv[i] + 8;
+			wish->when = argv[i] + 8;
+		else if (!strcmp(argv[i], "--wide"))
+			wish->wide = true;
 		else
 			argv[n++] = argv[i];
 	}
 	while (i < *argc)
 		argv[n++] = argv[i++];
 	argv[ *argc = n] = NULL;
-	return when;
 }
 
 static int run_verb(const struct kl_cmd *cmd, struct kl_out *out, int argc, char **argv)
 {
 	struct kl_cmd_ctx ctx = { .verb = cmd->name, .out = out };
-	const char *when = take_color(&argc, argv);
+	struct kl_term_wish wish = { .verb = cmd->name,
+				     .pages = cmd->needs & (KL_PAGES | KL_SCROLLS),
+				     .scrolls = cmd->needs & KL_SCROLLS };
 	int result = 0;
+
+	take_common(&wish, &argc, argv);
 
 	if (asks_for(argc, argv, "--help"))
 		return cmd_help(&ctx, 2, (char *[]){ argv[0], argv[0], NULL });
@@ -143,7 +144,7 @@ static int run_verb(const struct kl_cmd *cmd, struct kl_out *out, int argc, char
 	if (!asks_for(argc, argv, "-h") && !asks_for(argc, argv, KL_OPT_COMPLETION))
 		result = prepare_context(&ctx, cmd->needs);
 	if (!result)
-		result = kl_term_open(&ctx.term, ctx.repo, when, cmd->name, cmd->needs & KL_PAGES);
+		result = kl_term_open(&ctx.term, ctx.repo, &wish);
 	kl_out_paint(out, &ctx.term);
 	if (!result)
 		result = cmd->run(&ctx, argc, argv);

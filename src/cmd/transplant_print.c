@@ -9,20 +9,10 @@
 
 void kl_transplant_add_ratio(struct kl_buf *out, const struct kl_ratio *ratio)
 {
-	char mid[24], lo[24], hi[24];
-
-	if (ratio->ppm <= 0) {
-		kl_buf_addch(out, '-');
-		return;
-	}
-	if (kl_speed_is_useless(ratio)) {
+	if (ratio->ppm > 0 && kl_speed_is_useless(ratio))
 		kl_buf_adds(out, "too noisy");
-		return;
-	}
-	kl_view_factor(mid, (double)ratio->ppm / 1e6);
-	kl_view_factor(lo, (double)ratio->lo / 1e6);
-	kl_view_factor(hi, (double)ratio->hi / 1e6);
-	kl_buf_addf(out, "%sx [%s, %s]", mid, lo, hi);
+	else
+		kl_table_ratio(out, ratio);
 }
 
 /* --- the table of steps and states ----------------------------------------------------------- */

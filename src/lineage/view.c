@@ -185,6 +185,7 @@ static void read_event(struct kl_view_step *step, const struct kl_event *event)
 	step->outdated = kl_event_is_outdated(event);
 	step->tier = event->tier;
 	step->ns = event->profile.ns;
+	copy_text(step->device, sizeof(step->device), event->place.device);
 	if (baseline) {
 		step->baseline_ppm = baseline->ratio.ppm;
 		copy_text(step->baseline, sizeof(step->baseline), baseline->what);

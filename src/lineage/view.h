@@ -25,6 +25,7 @@ struct kl_view_step {
 	bool outdated;           /* the event is outdated, see kl_event_is_outdated() */
 	enum kl_speed speed;     /* compared with K_{i-1} */
 	enum kl_tier tier;
+	char device[128];     /* name of the processor; "": unknown */
 	char baseline[64];    /* name of the baseline; "": there is none */
 	int64_t baseline_ppm; /* speed compared with the baseline; 0: not timed */
 	/*

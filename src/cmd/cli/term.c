@@ -136,6 +136,13 @@ static int load_codes(struct kl_term *term, struct kl_repo *repo)
 
 /* --- size ------------------------------------------------------------------------ */
 
+static int stdout_room; /* see kl_term_room() */
+
+int kl_term_room(void)
+{
+	return stdout_room;
+}
+
 static int terminal_width(void)
 {
 	const char *columns = getenv("COLUMNS");
@@ -151,22 +158,22 @@ static int terminal_width(void)
 
 /*
  * Run the pager in the child process. The default of $LESS makes less(1) quit if the text fits on
- * one screen, show colours, and leave the text on the screen. The default of $LV makes lv(1) show
- * colours.
+ * one screen, show colours, and leave the text on the screen; with S, it scrolls sideways instead
+ * of folding long lines. The default of $LV makes lv(1) show colours.
  */
-static void run_pager(const char *command, int in)
+static void run_pager(const char *command, int in, bool scrolls)
 {
 	if (dup2(in, STDIN_FILENO) < 0)
 		_exit(127);
-	setenv("LESS", "FRX", 0);
+	setenv("LESS", scrolls ? "FRSX" : "FRX", 0);
 	setenv("LV", "-c", 0);
 	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 	_exit(127);
 }
 
-static int start_pager(struct kl_term *term, struct kl_repo *repo, const char *verb)
+static int start_pager(struct kl_term *term, struct kl_repo *repo, const struct kl_term_wish *wish)
 {
-	KL_AUTO(kl_freep) char *key = kl_asprintf("klineage.pager.%s", verb);
+	KL_AUTO(kl_freep) char *key = kl_asprintf("klineage.pager.%s", wish->verb);
 	KL_AUTO(kl_freep) char *command = NULL;
 	bool wanted;
 	int fd[2], err;
@@ -184,7 +191,7 @@ static int start_pager(struct kl_term *term, struct kl_repo *repo, const char *v
 	if (term->pager < 0)
 		return kl_error_errno("cannot start the pager");
 	if (!term->pager)
-		run_pager(command, fd[0]);
+		run_pager(command, fd[0], wish->scrolls);
 	close(fd[0]);
 	dup2(fd[1], STDOUT_FILENO);
 	close(fd[1]);
@@ -192,18 +199,18 @@ static int start_pager(struct kl_term *term, struct kl_repo *repo, const char *v
 	return 0;
 }
 
-int kl_term_open(struct kl_term *term, struct kl_repo *repo, const char *when, const char *verb,
-		 bool pages)
+int kl_term_open(struct kl_term *term, struct kl_repo *repo, const struct kl_term_wish *wish)
 {
-	bool color;
+	bool watched = isatty(STDOUT_FILENO) || env_true("GIT_PAGER_IN_USE"), color;
 	int err;
 
 	*term = (struct kl_term){ .width = terminal_width() };
+	stdout_room = watched && !wish->wide ? term->width : 0;
 	if (!repo)
 		return 0;
-	if (pages && (err = start_pager(term, repo, verb)) < 0)
+	if (wish->pages && (err = start_pager(term, repo, wish)) < 0)
 		return err;
-	if ((err = want_color(&color, repo, when)) < 0 || !color)
+	if ((err = want_color(&color, repo, wish->when)) < 0 || !color)
 		return err;
 	return load_codes(term, repo);
 }

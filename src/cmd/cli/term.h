@@ -10,8 +10,8 @@
 
 /*
  * term - sets up terminal colours, pager and width like git's own commands. Colours follow
- * color.klineage; if it is not set, color.ui. Verbs with KL_PAGES get a pager, unless git has
- * already started one (`git -p klineage`, pager.klineage).
+ * color.klineage; if it is not set, color.ui. Verbs with KL_PAGES or KL_SCROLLS get a pager, unless
+ * git has already started one (`git -p klineage`, pager.klineage).
  *
  *	printf("%s%s%s\n", kl_paint(t, KL_PAINT_FAIL), word, kl_paint(t, KL_PAINT_RESET));
  */
@@ -34,16 +34,32 @@ struct kl_term {
 	int saved;                /* descriptor of the stdout to restore after the pager */
 };
 
+/** What the user and the table of verbs ask of the terminal. */
+struct kl_term_wish {
+	const char *verb;
+	const char *when; /* value of --color; NULL: not given */
+	bool wide;        /* --wide: do not fit tables to the width */
+	/*
+	 * pages: start a pager if stdout is a terminal, git has not started one, and
+	 * klineage.pager.<verb> is not false. scrolls: the pager does not fold long lines.
+	 */
+	bool pages, scrolls;
+};
+
 /**
- * Choose the colours, detect the width, and start the pager. `when` is the value of --color; NULL:
- * not given. `pages`: start a pager if stdout is a terminal, git has not started one, and
- * klineage.pager.<verb> is not false. `repo` NULL: no colours and no pager. KL_EINVALID: `when`,
- * color.klineage, klineage.pager.<verb> or a colour in the configuration is invalid.
+ * Choose the colours, detect the width, and start the pager. `repo` NULL: no colours and no pager.
+ * KL_EINVALID: `when`, color.klineage, klineage.pager.<verb> or a colour in the configuration is
+ * invalid.
  */
-int kl_term_open(struct kl_term *term, struct kl_repo *repo, const char *when, const char *verb,
-		 bool pages);
+int kl_term_open(struct kl_term *term, struct kl_repo *repo, const struct kl_term_wish *wish);
 /** Wait until the user has left the pager, and restore stdout. */
 void kl_term_close(struct kl_term *term);
+
+/**
+ * Return how many columns a line on stdout may have: the width of the terminal or pager. 0: any
+ * number, because stdout is neither or the user gave --wide.
+ */
+int kl_term_room(void);
 
 /** Return the escape sequence of a colour; "" without colours. */
 const char *kl_paint(const struct kl_term *term, enum kl_paint what);
