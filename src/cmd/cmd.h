@@ -53,6 +53,8 @@ struct kl_cmd {
 
 /** The table of verbs; the name in the row after the last is NULL. */
 extern const struct kl_cmd kl_cmds[];
+/** Set the error that there is no such verb, with the verb that is meant; returns KL_EUSAGE. */
+int kl_cmd_unknown(const char *name);
 
 int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_adopt(struct kl_cmd_ctx *ctx, int argc, char **argv);

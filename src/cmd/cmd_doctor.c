@@ -24,7 +24,7 @@ static void print_finding(const struct kl_finding *finding, const struct kl_term
 	printf("%s%-4s%s  %-10s  ", kl_paint(term, paint_of(finding->state)),
 	       kl_finding_state_name(finding->state), kl_paint(term, KL_PAINT_RESET),
 	       finding->check);
-	kl_out_line(stdout, finding->text);
+	kl_out_fold(finding->text, 18, 18);
 	putchar('\n');
 	if (finding->mend) {
 		printf("%18s", "");

@@ -204,11 +204,8 @@ static int run_program(int argc, char **argv)
 		return finish_output(out, 0);
 	}
 	cmd = find_verb(argv[1]);
-	if (!cmd) {
-		kl_error(KL_EUSAGE, "'%s' is not a verb of git klineage", argv[1]);
-		kl_error_hint(0, "'git klineage help' lists the verbs");
-		return finish_output(out, KL_EUSAGE);
-	}
+	if (!cmd)
+		return finish_output(out, kl_cmd_unknown(argv[1]));
 	if (argv[1][0] == '-')
 		return finish_output(out, cmd->run(&(struct kl_cmd_ctx){ .verb = cmd->name }, 1,
 						   argv + 1));

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/nearest.h"
 #include "event/facts.h"
 #include "text/schema.h"
 
@@ -100,39 +101,14 @@ const struct kl_mechanism *kl_mechanisms_find(const struct kl_mechanisms *mechan
 	return NULL;
 }
 
-/* Return how many letters must be inserted, deleted or replaced to turn one name into another. */
-static size_t edit_distance(const char *left, const char *right)
-{
-	size_t row[MAX_NAME + 1], n = strlen(right);
-
-	for (size_t k = 0; k <= n; k++)
-		row[k] = k;
-	for (size_t i = 0; left[i]; i++) {
-		size_t before = row[0];
-
-		row[0] = i + 1;
-		for (size_t k = 0; k < n; k++) {
-			size_t best = before + (left[i] != right[k]);
-
-			before = row[k + 1];
-			best = row[k] + 1 < best ? row[k] + 1 : best;
-			row[k + 1] = before + 1 < best ? before + 1 : best;
-		}
-	}
-	return row[n];
-}
-
 void kl_mechanisms_nearest(struct kl_strvec *out, const struct kl_mechanisms *mechanisms,
 			   const char *name)
 {
-	for (size_t most = 0; most <= 3 && out->n < 3; most++)
-		for (size_t i = 0; i < mechanisms->n && out->n < 3; i++) {
-			const char *other = mechanisms->m[i].name;
-			bool part = most == 3 && (strstr(other, name) || strstr(name, other));
+	KL_AUTO(kl_freep) const char **names = kl_calloc(mechanisms->n + 1, sizeof(*names));
 
-			if (edit_distance(name, other) <= most || part)
-				kl_strvec_add_once(out, other);
-		}
+	for (size_t i = 0; i < mechanisms->n; i++)
+		names[i] = mechanisms->m[i].name;
+	kl_nearest(out, name, names, mechanisms->n);
 }
 
 int kl_mechanisms_load(struct kl_mechanisms *out, const char *path)

@@ -25,6 +25,23 @@ __git_klineage_lineages ()
 	__git for-each-ref --format='%(refname:lstrip=4)' refs/heads/klineage/lineage
 }
 
+__git_klineage_cards ()
+{
+	git klineage skills list --porcelain 2>/dev/null | cut -f1
+}
+
+# the states of the longest lineage: K_0, K_1, ...
+__git_klineage_steps ()
+{
+	local ref n most=0
+
+	for ref in $(__git for-each-ref --format='%(refname)' refs/heads/klineage/lineage); do
+		n=$(__git rev-list --count --first-parent "$ref")
+		[ "$n" -gt "$most" ] && most=$n
+	done
+	[ "$most" -eq 0 ] || seq -f 'K_%.0f' 0 $((most - 1))
+}
+
 # complete the value of an option; return 1 if its values are unknown
 __git_klineage_value ()
 {
@@ -33,13 +50,13 @@ __git_klineage_value ()
 	case $2 in
 	-w|--workload) __gitcomp_nl "$(__git_klineage_workloads)" ;;
 	--expert|--root) __git_complete_refs ;;
-	--card) __gitcomp_nl "$(git klineage skills list --porcelain 2>/dev/null | cut -f1)" ;;
+	--card) __gitcomp_nl "$(__git_klineage_cards)" ;;
 	--jail) __gitcomp "bwrap landlock chroot none" ;;
 	--platform) __gitcomp "x86-64-v1 x86-64-v2 x86-64-v3 x86-64-v4" ;;
 	--runner) __gitcomp "local bundle ssh:" ;;
 	--policy) __gitcomp_nl "$(git klineage search --policies 2>/dev/null | grep '^[a-z]')" ;;
 	--rewriter) __gitcomp "history passes patches: stepwise" ;;
-	--template) __gitcomp_nl "$(git klineage init --list 2>/dev/null | cut -d' ' -f1)" ;;
+	--template) __gitcomp_nl "$(git klineage init --list --porcelain 2>/dev/null | cut -f1)" ;;
 	-o|--output|--import|--commands|--contract|--source) return 0 ;;
 	-*)
 		choices=$(__git_klineage_choices "$1" "$2")
@@ -62,8 +79,12 @@ __git_klineage_argument ()
 			return
 		fi
 	fi
+	case $1,$2 in
+	show,first|label,first) __gitcomp_nl "$(__git_klineage_steps)"; return ;;
+	esac
 	case $1 in
 	gate|review) __git_complete_refs ;;
+	skills|admit) __gitcomp_nl "$(__git_klineage_cards)" ;;
 	deopt) __gitcomp_nl "$(__git_klineage_workloads)" ;;
 	log|show|label|export|report|measure|probe|lift) __gitcomp_nl "$(__git_klineage_lineages)" ;;
 	sync) __gitcomp_nl "$(__git_remotes)" ;;

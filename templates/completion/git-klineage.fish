@@ -36,6 +36,8 @@ function __git_klineage_value --description 'values of the option before the cur
             printf '%s\n' bwrap landlock chroot none
         case --policy
             git klineage search --policies 2>/dev/null | string match -r '^[a-z].*'
+        case --template
+            git klineage init --list --porcelain 2>/dev/null | cut -f1
         case --card
             git klineage skills list --porcelain 2>/dev/null | cut -f1
         case -o --output --import
@@ -45,6 +47,15 @@ function __git_klineage_value --description 'values of the option before the cur
         case '*'
             return 1
     end
+end
+
+function __git_klineage_steps --description 'the states of the longest lineage: K_0, K_1, ...'
+    set -l most 0
+    for ref in (git for-each-ref --format='%(refname)' refs/heads/klineage/lineage 2>/dev/null)
+        set -l n (git rev-list --count --first-parent $ref 2>/dev/null)
+        test "$n" -gt $most; and set most $n
+    end
+    test $most -eq 0; or seq -f 'K_%.0f' 0 (math $most - 1)
 end
 
 function __git_klineage_argument --description 'arguments of the current verb'
@@ -57,7 +68,13 @@ function __git_klineage_argument --description 'arguments of the current verb'
             return
         end
     end
+    if test (count $words) -eq 1; and contains $words[1] show label
+        __git_klineage_steps
+        return
+    end
     switch $words[1]
+        case skills admit
+            git klineage skills list --porcelain 2>/dev/null | cut -f1
         case gate review
             git for-each-ref --format='%(refname:short)' 2>/dev/null
         case deopt

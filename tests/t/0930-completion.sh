@@ -19,7 +19,7 @@ test_expect_success 'a repository with things to name' '
 git klineage help | sed -n 's/^    \([a-z]*\) .*/\1/p' >verbs
 
 test_expect_success 'the verbs are those of help' '
-	git klineage --git-completion-helper | tr " " "\n" >have && test_cmp verbs have
+	git klineage --git-completion-helper | tr " " "\n" | sort >have && sort verbs >want && test_cmp want have
 '
 
 test_expect_success 'the options of each verb are those of -h, with and without a value; no repository is needed' '
@@ -56,8 +56,16 @@ git klineage review --format |markdown|mm
 git klineage search --policy s|shinka|climb
 git -C . klineage deopt |topk|mm/one
 git klineage help f|fsck|gate
+git klineage show |K_0|mm/one
+git klineage show K_0 |mm/one|K_0
+git klineage init --template |c-topk|template
 git-klineage s|show|gate
 X
+
+test_expect_success 'a library, whose cards can be named' '
+	(cd repo && git klineage skills import --shipped >/dev/null && git klineage skills list --porcelain | cut -f1) >cards &&
+	printf "git klineage skills show |%s|mm\n" "$(head -n 1 cards)" >>wishes && printf "git klineage admit |%s|mm\n" "$(tail -n 1 cards)" >>wishes
+'
 
 # check <shell>: offered.<shell> <line> prints what is offered, a word a line
 check () {

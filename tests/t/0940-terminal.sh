@@ -162,4 +162,13 @@ test_expect_success 'git knows of it' '
 	git --list-cmds=others | grep -x klineage && git help -a 2>/dev/null | grep klineage
 '
 
+# --- a slip of the finger ------------------------------------------------------------
+
+test_expect_success 'a verb or an option that is nearly one: which it may be; else nothing' '
+	exits 129 git klineage gat 2>err && says "hint: did you mean '\''gate'\''?" err && exits 129 git klineage help logg 2>err && says "did you mean '\''log'\''" err &&
+	exits 129 git klineage nonsense 2>err && ! says "did you mean" err && says "lists the verbs" err &&
+	(cd repo && exits 129 git klineage log --no-bar-s 2>../err) && says "unknown option '\''--no-bar-s'\''; did you mean '\''--no-bars'\''?" err &&
+	(cd repo && exits 129 git klineage log --nonsense 2>../err) && ! says "did you mean" err
+'
+
 test_done

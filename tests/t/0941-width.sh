@@ -80,4 +80,11 @@ test_expect_success TTY 'every table of a verb fits' '
 	X
 '
 
+test_expect_success TTY 'help is folded between words, and says the same' '
+	for v in help "init -h" "skills -h" "doctor --no-clock"; do
+		at 80 "cd repo && git klineage $v --no-color" >narrow && fits 80 narrow &&
+		(cd repo && git klineage $v; :) >whole && tr -s "\n " "  " <whole >want && tr -s "\n " "  " <narrow >have && test_cmp want have || return 1
+	done
+'
+
 test_done

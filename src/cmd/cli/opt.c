@@ -11,7 +11,9 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "base/vec.h"
+#include "cmd/cli/out.h"
 
 /*
  * The `val` that getopt_long() returns is FIRST + 2i for option i, and FIRST + 2i + 1 for its --no-
@@ -32,13 +34,27 @@ static void add_synopsis(struct kl_buf *buf, const char *synopsis)
 	}
 }
 
-static void print_help(const char *synopsis, const struct kl_opt *opts)
+static void print_synopsis(const char *synopsis)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
+	size_t n;
 
 	add_synopsis(&buf, synopsis);
+	for (const char *line = buf.ptr; *line; line += n + 1) {
+		KL_AUTO(kl_freep) char *text = NULL;
+
+		n = strcspn(line, "\n");
+		text = kl_strndup(line, n);
+		kl_out_fold(text, 0, 24);
+		putchar('\n');
+	}
+}
+
+static void print_help(const char *synopsis, const struct kl_opt *opts)
+{
+	print_synopsis(synopsis);
 	if (opts->kind)
-		kl_buf_addch(&buf, '\n');
+		putchar('\n');
 	for (const struct kl_opt *opt = opts; opt->kind; opt++) {
 		char left[80];
 
@@ -51,11 +67,12 @@ static void print_help(const char *synopsis, const struct kl_opt *opts)
 			snprintf(left, sizeof(left), "    --%s%s%s", opt->name, opt->arg ? " " : "",
 				 opt->arg ? opt->arg : "");
 		if (strlen(left) > 26)
-			kl_buf_addf(&buf, "    %s\n    %-26s %s\n", left, "", opt->help);
+			printf("    %s\n    %-26s ", left, "");
 		else
-			kl_buf_addf(&buf, "    %-26s %s\n", left, opt->help);
+			printf("    %-26s ", left);
+		kl_out_fold(opt->help, 31, 31);
+		putchar('\n');
 	}
-	fputs(buf.ptr, stdout);
 }
 
 /*
@@ -186,6 +203,25 @@ static const struct kl_opt *by_letter(const struct kl_opt *opts, int ch)
 	return NULL;
 }
 
+static int refuse_option(const char *word, const char *synopsis, const struct kl_opt *opts)
+{
+	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec near = KL_STRVEC_INIT;
+
+	for (; opts->kind; opts++) {
+		if (opts->help)
+			kl_strvec_pushf(&names, "--%s", opts->name);
+		if (opts->help && !opts->arg)
+			kl_strvec_pushf(&names, "--no-%s", opts->name);
+	}
+	if (!strncmp(word, "--", 2))
+		kl_nearest_sure(&near, word, (const char *const *)names.v, names.n);
+	if (near.n)
+		return kl_opt_usage(synopsis, "unknown option '%s'; did you mean '%s'?", word,
+				    near.v[0]);
+	return kl_opt_usage(synopsis, "unknown option '%s'", word);
+}
+
 int kl_opt_parse(int *argc, char ***argv, const char *synopsis, const struct kl_opt *opts)
 {
 	KL_AUTO(tables_release) struct tables tables = { .letters = KL_BUF_INIT };
@@ -210,7 +246,7 @@ int kl_opt_parse(int *argc, char ***argv, const char *synopsis, const struct kl_
 			return kl_opt_usage(synopsis, "option '%s' requires a value",
 					    (*argv)[optind - 1]);
 		if (ch == '?' || !opt)
-			return kl_opt_usage(synopsis, "unknown option '%s'", (*argv)[optind - 1]);
+			return refuse_option((*argv)[optind - 1], synopsis, opts);
 		err = store_value(opt, ch >= FIRST && (ch - FIRST) % 2, optarg, synopsis);
 		if (err < 0)
 			return err;

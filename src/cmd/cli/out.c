@@ -222,6 +222,38 @@ void kl_out_line(FILE *to, const char *text)
 	fputs(buf.ptr, to);
 }
 
+/* Count characters, not bytes: continuation bytes of UTF-8 have no width. */
+static int count_characters(const char *text, int n)
+{
+	int wide = 0;
+
+	for (int i = 0; i < n; i++)
+		wide += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return wide;
+}
+
+void kl_out_fold(const char *text, int column, int indent)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
+	int room = kl_term_room(), n;
+
+	kl_printable_line(&line, text, strlen(text));
+	for (const char *at = line.ptr; *at; at += n) {
+		int spaces = (int)strspn(at, " "), wide;
+
+		n = spaces + (int)strcspn(at + spaces, " ");
+		wide = count_characters(at, n);
+		if (room && spaces && column > indent && column + wide > room) {
+			printf("\n%*s", indent, "");
+			column = indent + wide - spaces;
+		} else {
+			printf("%*s", spaces, "");
+			column += wide;
+		}
+		printf("%.*s", n - spaces, at + spaces);
+	}
+}
+
 void kl_out_words(const char *label, const struct kl_strvec *words)
 {
 	if (!words->n)

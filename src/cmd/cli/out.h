@@ -36,6 +36,11 @@ int kl_out_finish(struct kl_out *out);
 void kl_out_exact(const void *data, size_t n);
 /** Print data as part of a line; newlines and tabs are replaced like control characters. */
 void kl_out_line(FILE *to, const char *text);
+/**
+ * Print text on stdout, folded between words to the room of stdout (kl_term_room()). `column` is
+ * how many characters the line has already; further lines are indented by `indent`.
+ */
+void kl_out_fold(const char *text, int column, int indent);
 /** Print a line: the label, then each word after a space. Print nothing if there are no words. */
 void kl_out_words(const char *label, const struct kl_strvec *words);
 
