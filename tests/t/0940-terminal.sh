@@ -98,6 +98,7 @@ test_expect_success 'nor where nobody looks' '
 '
 
 test_expect_success TTY 'a pager that is left early is no error' '
+	(cd repo && tty "GIT_PAGER=true git klineage log && echo it-went-well" >../out) && says it-went-well out &&
 	(cd repo && tty "GIT_PAGER=\"head -n 1\" git klineage log && echo it-went-well" >../out) && says it-went-well out &&
 	test "$(wc -l <out)" = 2
 '

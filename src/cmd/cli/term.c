@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +196,7 @@ static int start_pager(struct kl_term *term, struct kl_repo *repo, const struct 
 	close(fd[0]);
 	dup2(fd[1], STDOUT_FILENO);
 	close(fd[1]);
+	signal(SIGPIPE, SIG_IGN); /* the user may leave the pager early */
 	setenv("GIT_PAGER_IN_USE", "true", 1);
 	return 0;
 }

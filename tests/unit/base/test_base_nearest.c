@@ -10,12 +10,15 @@ static const char *const verbs[] = { "init",   "gate", "log",  "show",  "chat",
 static void the_nearest_come_first(void **state)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec near = KL_STRVEC_INIT;
+	KL_AUTO(kl_strvec_release) struct kl_strvec part = KL_STRVEC_INIT;
 
-	kl_nearest(&near, "shat", verbs, KL_ARRAY_SIZE(verbs));
+	kl_nearest(&near, "shaw", verbs, KL_ARRAY_SIZE(verbs));
 	assert_int_equal(near.n, 3);
-	assert_string_equal(near.v[0], "chat");
-	assert_string_equal(near.v[1], "show");
-	assert_string_equal(near.v[2], "gate");
+	assert_string_equal(near.v[0], "show");
+	assert_string_equal(near.v[1], "chat");
+	kl_nearest(&part, "skills-list", verbs, KL_ARRAY_SIZE(verbs));
+	assert_int_equal(part.n, 1);
+	assert_string_equal(part.v[0], "skills");
 }
 
 static void only_a_likely_name_is_sure(void **state)
