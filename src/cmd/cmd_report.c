@@ -7,9 +7,9 @@
 #include "cmd/cli/opt.h"
 #include "cmd/cli/out.h"
 #include "cmd/cmd.h"
-#include "cmd/report_maps.h"
-#include "lineage/figure.h"
-#include "lineage/report.h"
+#include "report/figure.h"
+#include "report/maps.h"
+#include "report/report.h"
 
 static const char synopsis[] = "report [<options>] <workload>[/<name>]";
 

@@ -2,7 +2,7 @@
 /* Figures as SVG, and what they are written with. */
 #include "test.h"
 
-#include "lineage/figure.h"
+#include "report/figure.h"
 #include "text/html.h"
 
 #define S(text) ((char *)(text)) /* owned strings that nobody frees here */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_CMD_REPORT_MAPS_H
-#define KL_CMD_REPORT_MAPS_H
+#ifndef KL_REPORT_MAPS_H
+#define KL_REPORT_MAPS_H
 
 #include "lineage/view.h"
 
 /*
- * report_maps - writes the maps of a lineage's steps for git klineage report: those that git
- * klineage probe --map has measured in this clone (probe/when.h).
+ * maps - writes the maps of a lineage's steps as HTML: those that git klineage probe --map has
+ * measured in this clone (probe/when.h).
  */
 
 /** Append a section of HTML with a figure and a table for each step that has a map. */

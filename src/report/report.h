@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_LINEAGE_REPORT_H
-#define KL_LINEAGE_REPORT_H
+#ifndef KL_REPORT_REPORT_H
+#define KL_REPORT_REPORT_H
 
 #include "lineage/view.h"
 

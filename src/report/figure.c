@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lineage/figure.h"
+#include "report/figure.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "lineage/report.h"
+#include "report/report.h"
 
 #include <string.h>
 
 #include "base/error.h"
-#include "lineage/figure.h"
+#include "report/figure.h"
 #include "text/html.h"
 #include "text/json.h"
 

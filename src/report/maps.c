@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/report_maps.h"
+#include "report/maps.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef KL_LINEAGE_FIGURE_H
-#define KL_LINEAGE_FIGURE_H
+#ifndef KL_REPORT_FIGURE_H
+#define KL_REPORT_FIGURE_H
 
 #include "lineage/view.h"
 #include "model/ledger.h"
