@@ -8,7 +8,6 @@
 #include "cmd/cli/out.h"
 #include "cmd/cmd.h"
 #include "report/figure.h"
-#include "report/maps.h"
 #include "report/report.h"
 
 static const char synopsis[] = "report [<options>] <workload>[/<name>]";
@@ -17,7 +16,6 @@ static const char synopsis[] = "report [<options>] <workload>[/<name>]";
 
 struct views {
 	struct kl_view *v;
-	struct kl_buf *maps; /* of each lineage, as HTML */
 	size_t n;
 };
 
@@ -25,10 +23,7 @@ static void views_release(struct views *views)
 {
 	for (size_t i = 0; i < views->n; i++)
 		kl_view_release(&views->v[i]);
-	for (size_t i = 0; views->maps && i < views->n; i++)
-		kl_buf_release(&views->maps[i]);
 	free(views->v);
-	free(views->maps);
 }
 
 /* Load one lineage, or all lineages of a workload. */
@@ -57,45 +52,42 @@ static int load_views(struct views *views, struct kl_repo *repo, const char *wha
 	return err;
 }
 
-static int load_maps(struct views *views, struct kl_repo *repo)
-{
-	int err = 0;
-
-	views->maps = kl_calloc(views->n, sizeof(*views->maps));
-	for (size_t i = 0; i < views->n; i++)
-		views->maps[i] = (struct kl_buf)KL_BUF_INIT;
-	for (size_t i = 0; i < views->n && !err; i++)
-		err = kl_report_maps(&views->maps[i], repo, &views->v[i]);
-	return err;
-}
-
 static int put_figure(json_t *list, const char *dir, const struct kl_view *view, const char *what,
-		      const struct kl_buf *svg)
+		      const struct kl_drawing *drawing)
 {
 	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s-%s-%s.svg", dir, view->workload,
 						   view->name, what);
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
 
+	kl_drawing_svg(&text, drawing);
 	json_array_append_new(list, json_string(path));
-	return kl_fs_write_output(path, svg->ptr, svg->len);
+	return kl_fs_write_output(path, text.ptr, text.len);
 }
 
 static int write_figures(json_t *list, const char *dir, struct kl_repo *repo,
 			 const struct kl_view *view)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf trace = KL_BUF_INIT, steps = KL_BUF_INIT,
-					      cost = KL_BUF_INIT;
+	static void (*const draw[])(struct kl_drawing *, const struct kl_report_content *,
+				    int) = { kl_figure_share, kl_figure_trace, kl_figure_steps };
+	static const char *const names[] = { "share", "trace", "steps" };
+	KL_AUTO(kl_report_content_release) struct kl_report_content content = { 0 };
+	KL_AUTO(kl_drawing_release) struct kl_drawing cost = { 0 };
 	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
 	int err;
 
-	kl_figure_trace(&trace, view);
-	kl_figure_steps(&steps, view);
-	if ((err = kl_ledger_load(&ledger, repo, view->workload)) < 0 ||
-	    (err = kl_fs_mkdir(dir)) < 0 ||
-	    (err = put_figure(list, dir, view, "trace", &trace)) < 0 ||
-	    (err = put_figure(list, dir, view, "steps", &steps)) < 0)
+	if ((err = kl_report_collect(&content, repo, view)) < 0 ||
+	    (err = kl_ledger_load(&ledger, repo, view->workload)) < 0 ||
+	    (err = kl_fs_mkdir(dir)) < 0)
 		return err;
-	return kl_figure_cost(&cost, view, &ledger) ? put_figure(list, dir, view, "cost", &cost) :
-						      0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !err; i++) {
+		KL_AUTO(kl_drawing_release) struct kl_drawing drawing = { 0 };
+
+		draw[i](&drawing, &content, KL_FIGURE_WIDTH);
+		err = put_figure(list, dir, view, names[i], &drawing);
+	}
+	if (!err && kl_figure_cost(&cost, &content, &ledger, KL_FIGURE_WIDTH))
+		err = put_figure(list, dir, view, "cost", &cost);
+	return err;
 }
 
 static bool is_file(const char *path)
@@ -157,8 +149,7 @@ int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return kl_opt_usage(synopsis,
 				    "--json lists the written files and needs --output <file>");
 	if ((err = load_views(&views, ctx->repo, argv[0])) < 0 ||
-	    (err = load_maps(&views, ctx->repo)) < 0 ||
-	    (err = kl_report_html(&html, ctx->repo, views.v, views.n, views.maps)) < 0)
+	    (err = kl_report_html(&html, ctx->repo, views.v, views.n)) < 0)
 		return err;
 	for (size_t i = 0; figures && i < views.n && !err; i++)
 		err = write_figures(written, figures, ctx->repo, &views.v[i]);

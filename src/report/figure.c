@@ -2,113 +2,47 @@
 #include "report/figure.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/html.h"
+#include "base/mem.h"
+#include "report/axis.h"
+#include "report/roofline.h"
 
-#define WIDTH 860
 #define MAX_POINTS 400 /* most states that a figure shows; the table on the page shows all states */
+#define LABEL_GAP 26   /* least distance of two labels below the states */
 
-/* --- drawing lines, text and axes -------------------------------------------- */
-
-static const char style[] =
-	"<style>text{font:12px system-ui,sans-serif;fill:currentColor}"
-	".axis{stroke:currentColor;stroke-width:1}.grid{stroke:currentColor;stroke-opacity:.15}"
-	".line{fill:none;stroke:#0b7285;stroke-width:2}.dot{fill:#0b7285}"
-	".span{stroke:#0b7285;stroke-width:1.5}.base{stroke:#c92a2a;stroke-dasharray:5 4}"
-	".up{fill:#2b8a3e}.down{fill:#c92a2a}.whisker{stroke:currentColor;stroke-width:1}</style>";
-
-static void begin_figure(struct kl_buf *buf, int height, const char *title)
-{
-	kl_buf_addf(buf,
-		    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
-		    "width=\"%d\" height=\"%d\" role=\"img\"><title>",
-		    WIDTH, height, WIDTH, height);
-	kl_html_add(buf, title);
-	kl_buf_addf(buf, "</title>%s\n", style);
-}
-
-static void end_figure(struct kl_buf *buf)
-{
-	kl_buf_adds(buf, "</svg>\n");
-}
-
-static void draw_line(struct kl_buf *buf, const char *class_, double x1, double y1, double x2,
-		      double y2)
-{
-	kl_buf_addf(buf, "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
-		    class_, x1, y1, x2, y2);
-}
-
-/* Draw a text. `anchor` is start, middle or end; `degrees` is the rotation. */
-static void draw_text(struct kl_buf *buf, double x, double y, const char *anchor, int degrees,
-		      const char *text)
-{
-	kl_buf_addf(buf, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"", x, y, anchor);
-	if (degrees)
-		kl_buf_addf(buf, " transform=\"rotate(%d %.1f %.1f)\"", degrees, x, y);
-	kl_buf_addch(buf, '>');
-	kl_html_add(buf, text);
-	kl_buf_adds(buf, "</text>\n");
-}
-
-static void format_number(char out[32], double value)
-{
-	char factor[24];
-
-	kl_view_factor(factor, value);
-	snprintf(out, 32, "%s×", factor);
-}
-
-/* A logarithmic axis for factors from `lo` to `hi`, drawn from pixel `from` to pixel `to`. */
-struct axis {
-	double lo, hi, from, to;
+/* The part of a figure in which values are drawn, and how its states are spread. */
+struct field {
+	double left, right, top, bottom, gap;
+	size_t stride; /* every how many states one is drawn */
+	bool narrow;
 };
 
-static double axis_position(const struct axis *axis, double value)
+static void begin_figure(struct kl_drawing *out, int width, int height, char *title)
 {
-	value = fmin(fmax(value, axis->lo), axis->hi);
-	return axis->from + (log(value) - log(axis->lo)) / (log(axis->hi) - log(axis->lo)) *
-				    (axis->to - axis->from);
+	*out = (struct kl_drawing){ .width = width, .height = height, .title = title };
 }
 
-/* Add a margin to the range of an axis, and widen a range that would be too small to draw. */
-static void widen_axis(struct axis *axis)
+/* Spread `n` states over the width; below them there is room for labels and the axis's title. */
+static struct field open_field(struct kl_drawing *out, size_t n)
 {
-	axis->lo /= 1.06;
-	axis->hi *= 1.06;
-	if (axis->hi / axis->lo < 1.3) {
-		axis->lo /= 1.15;
-		axis->hi *= 1.15;
-	}
+	bool narrow = out->width < KL_FIGURE_NARROW;
+	struct field field = { .left = narrow ? 52 : 74,
+			       .right = out->width - (narrow ? 12 : 30),
+			       .top = 34,
+			       .bottom = out->height - (narrow ? 62 : 140),
+			       .stride = n / MAX_POINTS + 1,
+			       .narrow = narrow };
+
+	field.gap = n > 1 ? (field.right - field.left - 36) / (double)(n - 1) : 0;
+	return field;
 }
 
-/*
- * Choose round factors as ticks: 1, 2 and 5 times each power of ten; on an axis of several decades,
- * 1 and 5 times, or only 1 time. Return the number of ticks.
- */
-static size_t axis_ticks(double out[64], const struct axis *axis)
+static double state_at(const struct field *field, size_t i)
 {
-	static const double steps[] = { 1, 2, 5 };
-	double decades = log10(axis->hi / axis->lo);
-	size_t n = 0;
-
-	for (int power = (int)floor(log10(axis->lo)); power <= (int)ceil(log10(axis->hi)) && n < 60;
-	     power++)
-		for (size_t i = 0; i < (decades > 4 ? 1u : decades > 2 ? 2u : 3u); i++) {
-			double value = steps[decades > 2 && i == 1 ? 2 : i] * pow(10, power);
-
-			if (value >= axis->lo && value <= axis->hi)
-				out[n++] = value;
-		}
-	if (n >= 2)
-		return n;
-	/* fewer than two of these ticks are in range: use multiples of 0.05 */
-	n = 0;
-	for (double value = ceil(axis->lo * 20) / 20; value <= axis->hi && n < 60; value += 0.05)
-		out[n++] = value;
-	return n;
+	return field->left + 18 + field->gap * (double)i;
 }
 
 static const char *step_name(const struct kl_view_step *step, size_t i)
@@ -120,7 +54,211 @@ static const char *step_name(const struct kl_view_step *step, size_t i)
 				      "?";
 }
 
-/* --- speed against K_0 ----------------------------------------------------------- */
+static void label_states(struct kl_drawing *out, const struct field *field,
+			 const struct kl_view *view)
+{
+	size_t every = field->gap > 0 ? (size_t)ceil(LABEL_GAP / field->gap) : 1;
+
+	kl_draw_line(out, KL_PEN_AXIS, field->left, field->bottom, field->right, field->bottom);
+	for (size_t i = 0; i < view->n; i += every ? every : 1) {
+		KL_AUTO(kl_freep)
+		char *words = field->narrow ?
+				      kl_asprintf("K_%zu", i) :
+				      kl_asprintf("K_%zu %.18s", i, step_name(&view->step[i], i));
+
+		kl_draw_text(out, field->narrow ? KL_ANCHOR_MIDDLE : KL_ANCHOR_END,
+			     field->narrow ? 0 : -40, state_at(field, i) + (field->narrow ? 0 : 5),
+			     field->bottom + 18, words);
+	}
+	kl_draw_text(out, KL_ANCHOR_MIDDLE, 0, (field->left + field->right) / 2, out->height - 8,
+		     "state, from the simplest kernel to the expert's");
+}
+
+/* --- speed in percent of the reference ----------------------------------------------------- */
+
+static double percent(int64_t ppm)
+{
+	return (double)ppm / 1e4;
+}
+
+static char *reference_name(const struct kl_report_content *content)
+{
+	size_t last = content->view->n - 1;
+
+	return *content->reference ? kl_strdup(content->reference) :
+				     kl_asprintf("K_%zu, the expert", last);
+}
+
+/* Return the share of the roofline in the speed of the reference, in percent; 0: unknown. */
+static double roof_percent(const struct kl_report_content *content)
+{
+	struct kl_roofline roofline = kl_roofline_of(content);
+
+	for (size_t i = content->view->n; i-- > 0 && roofline.ns > 0;)
+		if (content->speed[i].share.ppm > 0 && content->view->step[i].ns > 0)
+			return percent(content->speed[i].share.ppm) *
+			       (double)content->view->step[i].ns / roofline.ns;
+	return 0;
+}
+
+static struct kl_axis share_axis(const struct kl_report_content *content, const struct field *field)
+{
+	struct kl_axis axis = { true, 0, 100, field->bottom, field->top };
+
+	for (size_t i = 0; i < content->view->n; i++)
+		kl_axis_include(&axis, percent(content->speed[i].share.hi));
+	kl_axis_widen(&axis);
+	return axis;
+}
+
+static void draw_state(struct kl_drawing *out, const struct kl_report_content *content, size_t i,
+		       const struct field *field, const struct kl_axis *axis)
+{
+	const struct kl_ratio *share = &content->speed[i].share;
+	double x = state_at(field, i);
+	KL_AUTO(kl_freep)
+	char *link = kl_asprintf("#%s/K_%zu", content->id, i);
+	KL_AUTO(kl_freep)
+	char *words = kl_asprintf("K_%zu %s: %.1f %% [%.1f, %.1f]%s", i,
+				  step_name(&content->view->step[i], i), percent(share->ppm),
+				  percent(share->lo), percent(share->hi),
+				  content->speed[i].measured ? "" : ", from neighbouring states");
+
+	if (share->lo < share->hi)
+		kl_draw_line(out, KL_PEN_SPAN, x, kl_axis_position(axis, percent(share->lo)), x,
+			     kl_axis_position(axis, percent(share->hi)));
+	kl_draw_mark(out, KL_PEN_TRACE, KL_MARK_DOT, x, kl_axis_position(axis, percent(share->ppm)),
+		     words, link);
+}
+
+/* Draw a cross for each step that was rejected at a state, one below the other. */
+static void draw_rejected(struct kl_drawing *out, const struct kl_report_content *content,
+			  const struct field *field, const struct kl_axis *axis)
+{
+	KL_AUTO(kl_freep)
+	size_t *drawn = kl_calloc(content->view->n, sizeof(*drawn));
+
+	for (size_t k = content->rejections.n; k-- > 0;) {
+		const struct kl_report_rejected *rejected = &content->rejected[k];
+		const struct kl_step *step = &content->rejections.r[k].step;
+		double x, y;
+		KL_AUTO(kl_freep)
+		char *link = kl_asprintf("#%s/rejected-%zu", content->id,
+					 content->rejections.n - k);
+		KL_AUTO(kl_freep)
+		char *words = kl_asprintf("rejected at K_%zu: %s, %s", rejected->on,
+					  step->text ? step->text : "?",
+					  step->class_ ? step->class_ : "?");
+
+		if (rejected->on >= content->view->n)
+			continue;
+		x = state_at(field, rejected->on);
+		y = kl_axis_position(axis, percent(content->speed[rejected->on].share.ppm));
+		y += 13 * (double)++drawn[rejected->on];
+		if (y > field->bottom - 6) /* no room below the state: above it */
+			y -= 13 * (double)(2 * drawn[rejected->on]);
+		kl_draw_mark(out, KL_PEN_REJECTED, KL_MARK_CROSS, x, y, words, link);
+	}
+}
+
+/* Draw what the speeds are compared with: the reference, and the roofline if it is on the axis. */
+static void draw_references(struct kl_drawing *out, const struct kl_report_content *content,
+			    const struct field *field, const struct kl_axis *axis)
+{
+	KL_AUTO(kl_freep) char *name = reference_name(content);
+	KL_AUTO(kl_freep) char *words = kl_asprintf("100%% is %s", name);
+	double at = kl_axis_position(axis, 100), roof = roof_percent(content);
+
+	kl_draw_line(out, KL_PEN_REFERENCE, field->left, at, field->right, at);
+	kl_draw_text(out, KL_ANCHOR_START, 0, field->left + 8, at - 5, words);
+	if (roof <= 0 || roof > axis->hi)
+		return;
+	at = kl_axis_position(axis, roof);
+	kl_draw_line(out, KL_PEN_ROOF, field->left, at, field->right, at);
+	kl_draw_text(out, KL_ANCHOR_START, 0, field->left + 8, at - 5, "roofline");
+}
+
+void kl_figure_share(struct kl_drawing *out, const struct kl_report_content *content, int width)
+{
+	const struct kl_view *view = content->view;
+	KL_AUTO(kl_freep) char *name = reference_name(content);
+	KL_AUTO(kl_freep) char *heading = NULL;
+	struct field field;
+	struct kl_axis axis;
+
+	begin_figure(out, width, width < KL_FIGURE_NARROW ? 340 : 448,
+		     kl_asprintf("speed of each state of %s/%s in percent of %s", view->workload,
+				 view->name, name));
+	field = open_field(out, view->n);
+	axis = share_axis(content, &field);
+	heading = kl_asprintf("speed, %% of %.40s", name);
+	kl_draw_text(out, KL_ANCHOR_START, 0, 8, 18, heading);
+	kl_axis_draw(out, &axis, field.left, field.right, "%");
+	label_states(out, &field, view);
+	draw_references(out, content, &field, &axis);
+	kl_draw_path(out, KL_PEN_TRACE);
+	for (size_t i = 0; i < view->n; i += field.stride)
+		if (content->speed[i].share.ppm > 0)
+			kl_draw_to(out, state_at(&field, i),
+				   kl_axis_position(&axis, percent(content->speed[i].share.ppm)));
+	for (size_t i = 0; i < view->n; i += field.stride)
+		if (content->speed[i].share.ppm > 0)
+			draw_state(out, content, i, &field, &axis);
+	draw_rejected(out, content, &field, &axis);
+}
+
+void kl_figure_lineages(struct kl_drawing *out, const struct kl_report_content *content, size_t n,
+			int width)
+{
+	static const enum kl_pen pens[] = { KL_PEN_TRACE, KL_PEN_OTHER, KL_PEN_THIRD };
+	static const enum kl_mark marks[] = { KL_MARK_DOT, KL_MARK_SQUARE, KL_MARK_TRIANGLE };
+	struct field field;
+	struct kl_axis axis;
+
+	n = n < KL_FIGURE_LINEAGES ? n : KL_FIGURE_LINEAGES;
+	begin_figure(out, width, 400, kl_strdup("speeds of several lineages"));
+	field = open_field(out, 2);
+	field.bottom = out->height - 40 - 20 * (double)n;
+	axis = share_axis(&content[0], &field);
+	for (size_t k = 1; k < n; k++) {
+		struct kl_axis other = share_axis(&content[k], &field);
+
+		kl_axis_include(&axis, other.hi);
+	}
+	kl_draw_text(out, KL_ANCHOR_START, 0, 8, 18, "speed, % of each lineage's own reference");
+	kl_axis_draw(out, &axis, field.left, field.right, "%");
+	kl_draw_line(out, KL_PEN_AXIS, field.left, field.bottom, field.right, field.bottom);
+	kl_draw_text(out, KL_ANCHOR_MIDDLE, 0, (field.left + field.right) / 2, field.bottom + 18,
+		     "simplest kernel on the left, the expert's on the right");
+	for (size_t k = 0; k < n; k++) {
+		const struct kl_view *view = content[k].view;
+		double gap = view->n > 1 ? (field.right - field.left - 36) / (double)(view->n - 1) :
+					   0;
+		double line = field.bottom + 40 + 20 * (double)k;
+		KL_AUTO(kl_freep) char *name = reference_name(&content[k]);
+		KL_AUTO(kl_freep)
+		char *words = kl_asprintf("%s/%s, 100%% is %s", view->workload, view->name, name);
+
+		kl_draw_path(out, pens[k]);
+		for (size_t i = 0; i < view->n; i++)
+			if (content[k].speed[i].share.ppm > 0)
+				kl_draw_to(out, field.left + 18 + gap * (double)i,
+					   kl_axis_position(
+						   &axis, percent(content[k].speed[i].share.ppm)));
+		for (size_t i = 0; i < view->n; i += view->n / MAX_POINTS + 1)
+			if (content[k].speed[i].share.ppm > 0)
+				kl_draw_mark(out, pens[k], marks[k],
+					     field.left + 18 + gap * (double)i,
+					     kl_axis_position(
+						     &axis, percent(content[k].speed[i].share.ppm)),
+					     NULL, NULL);
+		kl_draw_line(out, pens[k], field.left, line, field.left + 40, line);
+		kl_draw_mark(out, pens[k], marks[k], field.left + 20, line, NULL, NULL);
+		kl_draw_text(out, KL_ANCHOR_START, 0, field.left + 50, line + 4, words);
+	}
+}
+
+/* --- speed against K_0 --------------------------------------------------------------------- */
 
 static double step_speed(const struct kl_view_step *step, size_t i)
 {
@@ -133,215 +271,83 @@ static bool has_speed(const struct kl_view_step *step, size_t i)
 }
 
 /*
- * Return the speed of the baseline compared with K_0, computed from the last state that was
- * compared with the baseline; 0: there is no such state.
+ * Return the speed of the reference compared with K_0, computed from the last state whose speeds
+ * against both are known; 0: there is no such state.
  */
-static double expert_baseline(const struct kl_view *view, const char **name)
+static double reference_speed(const struct kl_report_content *content)
 {
-	for (size_t i = view->n; i-- > 0;) {
-		if (view->step[i].baseline_ppm <= 0 || !has_speed(&view->step[i], i))
-			continue;
-		*name = view->step[i].baseline;
-		return step_speed(&view->step[i], i) * 1e6 / (double)view->step[i].baseline_ppm;
-	}
+	const struct kl_view *view = content->view;
+
+	for (size_t i = view->n; i-- > 0 && *content->reference;)
+		if (content->speed[i].share.ppm > 0 && has_speed(&view->step[i], i))
+			return step_speed(&view->step[i], i) * 1e6 /
+			       (double)content->speed[i].share.ppm;
 	return 0;
 }
 
-static void vertical_axis(struct kl_buf *buf, const struct axis *axis, double left, double right)
+static struct kl_axis factor_axis(const struct kl_report_content *content, double base,
+				  const struct field *field)
 {
-	double tick[64];
-	size_t n = axis_ticks(tick, axis);
-	char words[24];
+	const struct kl_view *view = content->view;
+	struct kl_axis axis = { false, 1, 1, field->bottom, field->top };
 
-	for (size_t i = 0; i < n; i++) {
-		draw_line(buf, "grid", left, axis_position(axis, tick[i]), right,
-			  axis_position(axis, tick[i]));
-		snprintf(words, sizeof(words), "%g×", tick[i]);
-		draw_text(buf, left - 6, axis_position(axis, tick[i]) + 4, "end", 0, words);
-	}
-	draw_line(buf, "axis", left, axis->from, left, axis->to);
-}
-
-static void trace_range(struct axis *axis, const struct kl_view *view, double base)
-{
-	axis->lo = axis->hi = 1;
 	for (size_t i = 1; i < view->n; i++) {
 		const struct kl_ratio *ratio = &view->step[i].root;
 
 		if (ratio->ppm <= 0)
 			continue;
-		axis->lo = fmin(axis->lo, (double)(ratio->lo > 0 ? ratio->lo : ratio->ppm) / 1e6);
-		axis->hi = fmax(axis->hi, (double)(ratio->hi > 0 ? ratio->hi : ratio->ppm) / 1e6);
+		kl_axis_include(&axis, (double)(ratio->lo > 0 ? ratio->lo : ratio->ppm) / 1e6);
+		kl_axis_include(&axis, (double)(ratio->hi > 0 ? ratio->hi : ratio->ppm) / 1e6);
 	}
-	if (base > 0) {
-		axis->lo = fmin(axis->lo, base);
-		axis->hi = fmax(axis->hi, base);
-	}
-	widen_axis(axis);
+	if (base > 0)
+		kl_axis_include(&axis, base);
+	kl_axis_widen(&axis);
+	return axis;
 }
 
-static void trace_point(struct kl_buf *buf, const struct kl_view_step *step, size_t i, double x,
-			const struct axis *axis)
+static void draw_factor(struct kl_drawing *out, const struct kl_view_step *step, size_t i, double x,
+			const struct kl_axis *axis)
 {
-	char words[32];
+	char factor[24];
+	KL_AUTO(kl_freep) char *words = NULL;
 
+	kl_view_factor(factor, step_speed(step, i));
+	words = kl_asprintf("K_%zu %s: %s×", i, step_name(step, i), factor);
 	if (i && step->root.lo > 0)
-		draw_line(buf, "span", x, axis_position(axis, (double)step->root.lo / 1e6), x,
-			  axis_position(axis, (double)step->root.hi / 1e6));
-	format_number(words, step_speed(step, i));
-	kl_buf_addf(buf, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>", x,
-		    axis_position(axis, step_speed(step, i)));
-	kl_html_addf(buf, "K_%zu %s: %s", i, step_name(step, i), words);
-	kl_buf_adds(buf, "</title></circle>\n");
+		kl_draw_line(out, KL_PEN_SPAN, x,
+			     kl_axis_position(axis, (double)step->root.lo / 1e6), x,
+			     kl_axis_position(axis, (double)step->root.hi / 1e6));
+	kl_draw_mark(out, KL_PEN_TRACE, KL_MARK_DOT, x, kl_axis_position(axis, step_speed(step, i)),
+		     words, NULL);
 }
 
-void kl_figure_trace(struct kl_buf *svg, const struct kl_view *view)
+void kl_figure_trace(struct kl_drawing *out, const struct kl_report_content *content, int width)
 {
-	const double left = 70, right = WIDTH - 30, top = 20, bottom = 300;
-	size_t stride = view->n / MAX_POINTS + 1, label = view->n / 30 + 1, drawn = 0;
-	double gap = view->n > 1 ? (right - left - 40) / (double)(view->n - 1) : 0, base;
-	struct axis axis = { .from = bottom, .to = top };
-	const char *baseline = "";
+	const struct kl_view *view = content->view;
+	double base = reference_speed(content);
+	struct field field;
+	struct kl_axis axis;
 
-	base = expert_baseline(view, &baseline);
-	trace_range(&axis, view, base);
-	begin_figure(svg, 430, "speed against K_0");
-	vertical_axis(svg, &axis, left, right);
-	draw_line(svg, "axis", left, bottom, right, bottom);
+	begin_figure(out, width, width < KL_FIGURE_NARROW ? 340 : 448,
+		     kl_asprintf("speed of each state of %s/%s against K_0", view->workload,
+				 view->name));
+	field = open_field(out, view->n);
+	axis = factor_axis(content, base, &field);
+	kl_draw_text(out, KL_ANCHOR_START, 0, 8, 18, "speed against K_0, logarithmic");
+	kl_axis_draw(out, &axis, field.left, field.right, "×");
+	label_states(out, &field, view);
 	if (base > 0) {
-		draw_line(svg, "base", left, axis_position(&axis, base), right,
-			  axis_position(&axis, base));
-		draw_text(svg, right, axis_position(&axis, base) - 5, "end", 0, baseline);
+		kl_draw_line(out, KL_PEN_REFERENCE, field.left, kl_axis_position(&axis, base),
+			     field.right, kl_axis_position(&axis, base));
+		kl_draw_text(out, KL_ANCHOR_START, 0, field.left + 8,
+			     kl_axis_position(&axis, base) - 5, content->reference);
 	}
-	kl_buf_adds(svg, "<polyline class=\"line\" points=\"");
-	for (size_t i = 0; i < view->n; i += stride)
+	kl_draw_path(out, KL_PEN_TRACE);
+	for (size_t i = 0; i < view->n; i += field.stride)
 		if (has_speed(&view->step[i], i))
-			kl_buf_addf(svg, "%s%.1f,%.1f", drawn++ ? " " : "",
-				    left + 20 + gap * (double)i,
-				    axis_position(&axis, step_speed(&view->step[i], i)));
-	kl_buf_adds(svg, "\"/>\n");
-	for (size_t i = 0; i < view->n; i += stride)
+			kl_draw_to(out, state_at(&field, i),
+				   kl_axis_position(&axis, step_speed(&view->step[i], i)));
+	for (size_t i = 0; i < view->n; i += field.stride)
 		if (has_speed(&view->step[i], i))
-			trace_point(svg, &view->step[i], i, left + 20 + gap * (double)i, &axis);
-	for (size_t i = 0; i < view->n; i += label) {
-		KL_AUTO(kl_freep) char *words = kl_asprintf("K_%zu %.18s", i,
-							    step_name(&view->step[i], i));
-
-		draw_text(svg, left + 24 + gap * (double)i, bottom + 16, "end", -45, words);
-	}
-	end_figure(svg);
-}
-
-/* --- speed against the previous state --------------------------------------------- */
-
-void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view)
-{
-	const double left = 230, right = WIDTH - 90;
-	size_t n = view->n > MAX_POINTS ? MAX_POINTS : view->n;
-	int height = 60 + 22 * (int)n;
-	struct axis axis = { .lo = 1, .hi = 1, .from = left, .to = right };
-	double tick[64];
-	size_t nticks;
-	char words[32];
-
-	for (size_t i = 1; i < n; i++) {
-		const struct kl_ratio *ratio = &view->step[i].prev;
-
-		if (ratio->ppm <= 0)
-			continue;
-		axis.lo = fmin(axis.lo, (double)(ratio->lo > 0 ? ratio->lo : ratio->ppm) / 1e6);
-		axis.hi = fmax(axis.hi, (double)(ratio->hi > 0 ? ratio->hi : ratio->ppm) / 1e6);
-	}
-	widen_axis(&axis);
-	begin_figure(svg, height, "speed of each state against the previous one");
-	nticks = axis_ticks(tick, &axis);
-	for (size_t i = 0; i < nticks; i++) {
-		draw_line(svg, "grid", axis_position(&axis, tick[i]), 16,
-			  axis_position(&axis, tick[i]), height - 34);
-		snprintf(words, sizeof(words), "%g×", tick[i]);
-		draw_text(svg, axis_position(&axis, tick[i]), height - 16, "middle", 0, words);
-	}
-	for (size_t i = 1; i < n; i++) {
-		const struct kl_ratio *ratio = &view->step[i].prev;
-		double y = 10 + 22 * (double)i, from = axis_position(&axis, 1),
-		       to = axis_position(&axis, (double)ratio->ppm / 1e6);
-		KL_AUTO(kl_freep) char *label = kl_asprintf("K_%zu %.24s", i,
-							    step_name(&view->step[i], i));
-
-		draw_text(svg, left - 8, y + 9, "end", 0, label);
-		if (ratio->ppm <= 0)
-			continue;
-		kl_buf_addf(
-			svg,
-			"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"12\"/>\n",
-			to >= from ? "up" : "down", fmin(from, to), y - 2,
-			fmax(fabs(to - from), 1));
-		if (ratio->lo > 0)
-			draw_line(svg, "whisker", axis_position(&axis, (double)ratio->lo / 1e6),
-				  y + 4, axis_position(&axis, (double)ratio->hi / 1e6), y + 4);
-		format_number(words, (double)ratio->ppm / 1e6);
-		draw_text(svg, right + 10, y + 9, "start", 0, words);
-	}
-	draw_line(svg, "axis", axis_position(&axis, 1), 16, axis_position(&axis, 1), height - 34);
-	end_figure(svg);
-}
-
-/* --- speed against money spent -------------------------------------------------------- */
-
-/*
- * Return the number of the state that a phase of the ledger is about, such as 3 for "forward-3"; 0:
- * the phase is not about a state.
- */
-static size_t phase_step(const struct kl_view *view, const char *phase)
-{
-	char *stop;
-	unsigned long n = strncmp(phase, "forward-", 8) ? 0 : strtoul(phase + 8, &stop, 10);
-
-	return n && !*stop && n < view->n ? n : 0;
-}
-
-bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *view, const struct kl_ledger *ledger)
-{
-	const double left = 70, right = WIDTH - 60, top = 20, bottom = 280;
-	struct axis axis = { .lo = 1, .hi = 1, .from = bottom, .to = top };
-	int64_t total = 0, spent = 0;
-	double best = 1;
-	char words[40];
-
-	for (size_t i = 0; i < ledger->n; i++)
-		if (ledger->e[i].name && !strcmp(ledger->e[i].name, view->name))
-			total += kl_ledger_settled_by(&ledger->e[i]);
-	if (total <= 0)
-		return false;
-	for (size_t i = 0; i < view->n; i++)
-		if (!git_oid_is_zero(&view->step[i].rederived) && has_speed(&view->step[i], i))
-			axis.hi = fmax(axis.hi, step_speed(&view->step[i], i));
-	widen_axis(&axis);
-	begin_figure(svg, 330, "best re-derived state against money spent");
-	vertical_axis(svg, &axis, left, right);
-	draw_line(svg, "axis", left, bottom, right, bottom);
-	for (int i = 0; i <= 4; i++) {
-		snprintf(words, sizeof(words), "$%.2f", (double)total / 1e9 * i / 4);
-		draw_text(svg, left + (right - left) * i / 4, bottom + 18, "middle", 0, words);
-	}
-	kl_buf_addf(svg, "<polyline class=\"line\" points=\"%.1f,%.1f", left,
-		    axis_position(&axis, 1));
-	for (size_t i = 0; i < ledger->n; i++) {
-		const struct kl_ledger_entry *entry = &ledger->e[i];
-		size_t k = entry->phase ? phase_step(view, entry->phase) : 0;
-		double x;
-
-		if (entry->kind == KL_LEDGER_RESERVE || !entry->name ||
-		    strcmp(entry->name, view->name))
-			continue;
-		spent += kl_ledger_settled_by(entry);
-		x = left + (right - left) * (double)spent / (double)total;
-		kl_buf_addf(svg, " %.1f,%.1f", x, axis_position(&axis, best));
-		if (k && !git_oid_is_zero(&view->step[k].rederived) && has_speed(&view->step[k], k))
-			best = fmax(best, step_speed(&view->step[k], k));
-		kl_buf_addf(svg, " %.1f,%.1f", x, axis_position(&axis, best));
-	}
-	kl_buf_adds(svg, "\"/>\n");
-	end_figure(svg);
-	return true;
+			draw_factor(out, &view->step[i], i, state_at(&field, i), &axis);
 }

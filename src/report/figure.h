@@ -2,26 +2,44 @@
 #ifndef KL_REPORT_FIGURE_H
 #define KL_REPORT_FIGURE_H
 
-#include "lineage/view.h"
 #include "model/ledger.h"
+#include "report/content.h"
+#include "report/drawing.h"
 
 /*
- * figure - draws figures of a lineage as SVG, for use as files and inside a page. The figures need
- * no network and no script, and take their color from the surrounding text (currentColor). Axes of
- * speed are logarithmic: equal distances mean equal factors.
+ * figure - draws figures of a lineage, for use as files and inside a page. Each function fills in an
+ * empty drawing, `width` pixels wide, that the caller releases. Below KL_FIGURE_NARROW pixels, labels
+ * are short, so that the figure can be read on a telephone or in a column of a paper.
  */
+#define KL_FIGURE_WIDTH 860
+#define KL_FIGURE_COLUMN 400
+#define KL_FIGURE_NARROW 600
 
 /**
- * Draw the speed of each state compared with K_0, with its interval, and the speed of the vendor's
- * baseline if it was timed.
+ * Draw the speed of each state in percent of the reference, with its interval, the rejected steps at
+ * the states that they were tried on, and the speed that the memory permits, if it is known.
  */
-void kl_figure_trace(struct kl_buf *svg, const struct kl_view *view);
-/** Draw the speed of each state compared with the previous state. */
-void kl_figure_steps(struct kl_buf *svg, const struct kl_view *view);
+void kl_figure_share(struct kl_drawing *out, const struct kl_report_content *content, int width);
+/** Draw the speed of each state compared with K_0, with its interval, on a logarithmic axis. */
+void kl_figure_trace(struct kl_drawing *out, const struct kl_report_content *content, int width);
+/** Draw the speed of each state compared with the previous state, on a logarithmic axis. */
+void kl_figure_steps(struct kl_drawing *out, const struct kl_report_content *content, int width);
 /**
  * Draw the speed of the best re-derived state so far over the money spent so far. If no money was
  * spent on this lineage, draw nothing and return false.
  */
-bool kl_figure_cost(struct kl_buf *svg, const struct kl_view *view, const struct kl_ledger *ledger);
+bool kl_figure_cost(struct kl_drawing *out, const struct kl_report_content *content,
+		    const struct kl_ledger *ledger, int width);
+/**
+ * Draw the speeds of several lineages in one figure, each in percent of its own reference. Lineages
+ * differ in dashes and marks, and each is named at its end; beyond KL_FIGURE_LINEAGES, the rest is
+ * left out.
+ */
+#define KL_FIGURE_LINEAGES 3
+void kl_figure_lineages(struct kl_drawing *out, const struct kl_report_content *content, size_t n,
+			int width);
+
+/** Append the numbers of the figures as CSV (RFC 4180), one row for each state. */
+void kl_figure_csv(struct kl_buf *out, const struct kl_report_content *content);
 
 #endif

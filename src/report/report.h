@@ -5,15 +5,11 @@
 #include "lineage/view.h"
 
 /*
- * report - writes lineages as one self-contained HTML page: figures, a table of states, rejected
- * steps, and folded diffs and gate evidence. Whatever text the lineages contain, the page runs no
- * scripts and makes no requests: text from the repository is escaped, and the content security
- * policy of the page forbids both.
- *
- * `maps` has a further section for each lineage, as HTML, or "" if there is none; NULL: there are
- * none.
+ * report - writes lineages as one self-contained HTML page: what the kernel is, figures, a table of
+ * states, rejected steps with their reasons, and folded edits and gate evidence. Whatever text the
+ * lineages contain, the page runs no scripts and makes no requests: text from the repository is
+ * escaped, and the content security policy of the page forbids both.
  */
-int kl_report_html(struct kl_buf *out, struct kl_repo *repo, const struct kl_view *view, size_t n,
-		   const struct kl_buf *maps);
+int kl_report_html(struct kl_buf *out, struct kl_repo *repo, const struct kl_view *view, size_t n);
 
 #endif

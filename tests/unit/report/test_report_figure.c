@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "report/figure.h"
+#include "report/forge.h"
 #include "text/html.h"
 
 #define S(text) ((char *)(text)) /* owned strings that nobody frees here */
@@ -51,6 +52,39 @@ static struct kl_view_step steps[3] = {
 };
 /* clang-format on */
 static struct kl_view view = { .workload = S("w"), .name = S("n"), .step = steps, .n = 3 };
+static struct kl_report_speed speeds[3] = {
+	{ { 0 }, false },
+	{ { 0 }, false },
+	{ { 2000000, 1900000, 2100000 }, true },
+};
+static struct kl_report_content content = {
+	.view = &view,
+	.id = S("w/n"),
+	.device = S(""),
+	.reference = S("vendor"),
+	.speed = speeds,
+};
+
+/* Draw a figure and append it as SVG. */
+static void draw(struct kl_buf *svg,
+		 void (*figure)(struct kl_drawing *, const struct kl_report_content *, int),
+		 const struct kl_report_content *of)
+{
+	KL_AUTO(kl_drawing_release) struct kl_drawing drawing = { 0 };
+
+	figure(&drawing, of, KL_FIGURE_WIDTH);
+	kl_drawing_svg(svg, &drawing);
+}
+
+static bool cost(struct kl_buf *svg, const struct kl_ledger *ledger)
+{
+	KL_AUTO(kl_drawing_release) struct kl_drawing drawing = { 0 };
+	bool drawn = kl_figure_cost(&drawing, &content, ledger, KL_FIGURE_WIDTH);
+
+	if (drawn)
+		kl_drawing_svg(svg, &drawing);
+	return drawn;
+}
 
 static size_t count(const char *text, const char *what)
 {
@@ -65,7 +99,7 @@ static void a_trace_has_every_state(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf svg = KL_BUF_INIT;
 
-	kl_figure_trace(&svg, &view);
+	draw(&svg, kl_figure_trace, &content);
 	assert_int_equal(count(svg.ptr, "<circle"), 3);
 	assert_int_equal(count(svg.ptr, "class=\"span\""), 2);
 	assert_non_null(strstr(svg.ptr, "K_2"));
@@ -87,12 +121,103 @@ static void a_lineage_of_one_state_or_without_times_is_drawn_as_well(void **stat
 	for (one.n = 1; one.n <= 2; one.n++) {
 		KL_AUTO(kl_buf_release) struct kl_buf svg = KL_BUF_INIT;
 
-		kl_figure_trace(&svg, &one);
-		kl_figure_steps(&svg, &one);
-		assert_int_equal(count(svg.ptr, "<circle"), 1);
+		struct kl_report_speed none[2] = { 0 };
+		struct kl_report_content bare_content = {
+			.view = &one,
+			.id = S("w/n"),
+			.device = S(""),
+			.reference = S(""),
+			.speed = none,
+		};
+
+		kl_report_chain_speeds(&bare_content);
+		draw(&svg, kl_figure_trace, &bare_content);
+		draw(&svg, kl_figure_share, &bare_content);
+		draw(&svg, kl_figure_steps, &bare_content);
+		/* K_0 against itself, and the expert in percent of itself */
+		assert_int_equal(count(svg.ptr, "<circle"), 2);
 		assert_int_equal(count(svg.ptr, "<rect"), 0);
 		assert_int_equal(count(svg.ptr, "nan"), 0);
 		assert_int_equal(count(svg.ptr, "inf"), 0);
+	}
+}
+
+static void a_share_is_measured_or_chained(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf svg = KL_BUF_INIT;
+
+	kl_report_chain_speeds(&content);
+	/* K_2 has twice the vendor's speed, and K_1 half of K_2's */
+	assert_int_equal(content.speed[2].share.ppm, 2000000);
+	assert_true(content.speed[2].measured);
+	assert_in_range(content.speed[1].share.ppm, 999999, 1000001);
+	assert_in_range(content.speed[0].share.ppm, 499999, 500001);
+	/* two ratios of 5 % each: the half-widths add in quadrature */
+	assert_in_range(content.speed[1].share.hi, 1070000, 1080000);
+	draw(&svg, kl_figure_share, &content);
+	assert_non_null(strstr(svg.ptr, "100% is vendor"));
+	assert_non_null(strstr(svg.ptr, ": 50.0 % ["));
+	assert_int_equal(count(svg.ptr, "href=\"#w/n/K_"), 3);
+}
+
+static void a_rejected_step_is_a_cross_that_leads_to_its_reason(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf svg = KL_BUF_INIT;
+	struct kl_view_rejection rejection[2] = {
+		{ .step = { .class_ = S("wrong-edge"), .text = S("</title><b>") } },
+		{ .step = { .class_ = S("hang") } },
+	};
+	struct kl_report_rejected rejected[2] = { { .on = 1 }, { .on = SIZE_MAX } };
+	struct kl_report_content with = content;
+
+	with.rejections.r = rejection;
+	with.rejections.n = 2;
+	with.rejected = rejected;
+	draw(&svg, kl_figure_share, &with);
+	/* the second was tried on a state that is not here */
+	assert_int_equal(count(svg.ptr, "class=\"reject\""), 1);
+	assert_non_null(strstr(svg.ptr, "href=\"#w/n/rejected-2\""));
+	assert_non_null(strstr(svg.ptr, "rejected at K_1: &lt;/title&gt;&lt;b&gt;, wrong-edge"));
+}
+
+static void a_figure_for_latex_has_no_commands_of_others(void **state)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf tex = KL_BUF_INIT;
+	KL_AUTO(kl_drawing_release) struct kl_drawing drawing = { .width = 10, .height = 10 };
+
+	kl_draw_text(&drawing, KL_ANCHOR_START, 0, 1, 1,
+		     "K_12 \\input{x}%$^^5c 2\xc3\x97\xe2\x80\xae");
+	kl_drawing_tikz(&tex, &drawing);
+	assert_non_null(strstr(tex.ptr,
+			       "{$K_{12}$ \\char92{}input\\{x\\}\\%\\$\\char94{}\\char94{}5c "
+			       "2$\\times$?};"));
+}
+
+static void addresses_of_commits_are_those_of_known_forges(void **state)
+{
+	static const struct {
+		const char *url, *commits;
+	} row[] = {
+		{ "https://github.com/a/b.git", "https://github.com/a/b/commit/" },
+		{ "git@github.com:a/b.git", "https://github.com/a/b/commit/" },
+		{ "ssh://git@gitlab.example.org:2222/a/b/c/",
+		  "https://gitlab.example.org/a/b/c/-/commit/" },
+		{ "https://me:secret@codeberg.org/a/b", "https://codeberg.org/a/b/commit/" },
+		{ "https://bitbucket.org/a/b", "https://bitbucket.org/a/b/commits/" },
+		{ "https://example.org/a/b", "" },
+		{ "/srv/github/b.git", "" },
+		{ "../github:b", "" },
+		{ "file:///srv/github.com/b", "" },
+		{ "https://github.com/a\"onclick=x/b", "" },
+		{ "https://github.com/a/../b", "" },
+		{ "javascript:github", "" },
+		{ "", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		KL_AUTO(kl_freep) char *commits = kl_forge_commits(row[i].url);
+
+		assert_string_equal(commits, row[i].commits);
 	}
 }
 
@@ -102,7 +227,7 @@ static void steps_go_up_and_down(void **state)
 	struct kl_ratio was = steps[2].prev;
 
 	steps[2].prev = (struct kl_ratio){ 500000, 480000, 520000 };
-	kl_figure_steps(&svg, &view);
+	draw(&svg, kl_figure_steps, &content);
 	steps[2].prev = was;
 	assert_int_equal(count(svg.ptr, "class=\"up\""), 1);
 	assert_int_equal(count(svg.ptr, "class=\"down\""), 1);
@@ -135,13 +260,13 @@ static void cost_is_drawn_where_money_was_spent(void **state)
 	KL_AUTO(kl_buf_release) struct kl_buf left = KL_BUF_INIT, right = KL_BUF_INIT;
 	double value, other, x2, y2;
 
-	assert_false(kl_figure_cost(&left, &view, &none));
+	assert_false(cost(&left, &none));
 	assert_string_equal(left.ptr, "");
-	assert_true(kl_figure_cost(&left, &view, &ledger));
+	assert_true(cost(&left, &ledger));
 	/* reservations and others' money are not in it */
 	assert_non_null(strstr(left.ptr, ">$4.00<"));
 	last_point(&value, &other, left.ptr);
-	assert_true(kl_figure_cost(&right, &view, &half));
+	assert_true(cost(&right, &half));
 	last_point(&x2, &y2, right.ptr);
 	assert_true(other < y2);  /* up is faster: K_2 is, K_1 is less */
 	assert_true(value == x2); /* both end where all was spent */
@@ -153,6 +278,10 @@ int main(void)
 		cmocka_unit_test(others_text_is_text),
 		cmocka_unit_test(a_trace_has_every_state),
 		cmocka_unit_test(a_lineage_of_one_state_or_without_times_is_drawn_as_well),
+		cmocka_unit_test(a_share_is_measured_or_chained),
+		cmocka_unit_test(a_rejected_step_is_a_cross_that_leads_to_its_reason),
+		cmocka_unit_test(a_figure_for_latex_has_no_commands_of_others),
+		cmocka_unit_test(addresses_of_commits_are_those_of_known_forges),
 		cmocka_unit_test(steps_go_up_and_down),
 		cmocka_unit_test(cost_is_drawn_where_money_was_spent),
 	};
