@@ -18,9 +18,11 @@ struct kl_adopting {
 	struct kl_repo *repo;
 	const struct kl_adopt_opts *opts;
 	struct kl_adopt_report *out;
-	char *top;   /* path of the worktree, without symlinks */
-	char *build; /* directory of opts->commands; NULL if not given, or it contains the worktree */
-	const struct kl_language *language; /* of the kernel's file; NULL if no file is given */
+	char *top; /* path of the worktree, without symlinks */
+	/* directory of opts->commands; NULL if not given, or it contains the worktree */
+	char *build;
+	/* language of the kernel's file; NULL if no file is given */
+	const struct kl_language *language;
 	struct kl_jail jail;
 	struct kl_platform platform;
 	struct kl_scratch scratch; /* work directory of the jail */
@@ -28,7 +30,7 @@ struct kl_adopting {
 	git_oid tree;              /* tree of the index */
 	struct kl_commands commands;
 	struct kl_strvec failures; /* reasons why builds could not be used, one sentence each */
-	bool network;              /* one of these builds needs the network */
+	bool network;              /* at least one of these builds needs the network */
 	size_t runs;               /* number of objects compiled so far */
 };
 
@@ -39,14 +41,18 @@ bool kl_adopt_is_tracked(const struct kl_adopting *adopting, const char *path);
 /** Return true if a kernel can have this file as a unit, as its suffix says. */
 bool kl_adopt_is_unit(const struct kl_adopting *adopting, const char *path);
 
-/* --- project.c */
+/*
+ * --- project.c
+ */
 /**
  * Find the build and read its commands. If opts->file is set, the build must compile this file, and
  * `*chosen` is set to its command, which belongs to adopting->commands.
  */
 int kl_adopt_find_build(struct kl_adopting *adopting, const struct kl_command **chosen);
 
-/* --- tree_copy.c */
+/*
+ * --- tree_copy.c
+ */
 /**
  * Copy the tracked files of the worktree to the directory `to`. Return KL_ECANNOT if they are too
  * large in total.
@@ -55,7 +61,9 @@ int kl_adopt_copy_tree(struct kl_adopting *adopting, const char *to);
 /** In all commands, replace `from`, the path of a copy of the worktree, by that of the worktree. */
 void kl_adopt_move_commands(struct kl_adopting *adopting, const char *from);
 
-/* --- compiler.c */
+/*
+ * --- compiler.c
+ */
 /** Begin a command line in `argv`: gcc with the options, and with absolute paths. */
 void kl_adopt_gcc(struct kl_strvec *argv, const struct kl_adopting *adopting,
 		  const struct kl_options *options);
@@ -66,7 +74,9 @@ void kl_adopt_gcc(struct kl_strvec *argv, const struct kl_adopting *adopting,
 int kl_adopt_run_gcc(struct kl_buf *out, const struct kl_adopting *adopting,
 		     const struct kl_strvec *argv, const char *what);
 
-/* --- closure.c */
+/*
+ * --- closure.c
+ */
 /* The files that units include. Paths are absolute. */
 struct kl_closure {
 	struct kl_strvec files; /* files in the repository, including the units */
@@ -91,10 +101,12 @@ int kl_closure_add(struct kl_closure *closure, const struct kl_adopting *adoptin
 		   const struct kl_options *options);
 void kl_closure_release(struct kl_closure *closure);
 
-/* --- entry.c */
+/*
+ * --- entry.c
+ */
 /* The function that is adopted. */
 struct kl_adopt_entry {
-	char *name;    /* as the contract names it */
+	char *name;    /* the name that the contract uses */
 	size_t params; /* number of parameters; 0 in C, where it does not matter */
 };
 void kl_adopt_entry_release(struct kl_adopt_entry *entry);
@@ -121,13 +133,15 @@ int kl_adopt_compile_entry(struct kl_object **out, char **symbol, struct kl_adop
 			   const struct kl_adopt_entry *entry, const struct kl_options *options,
 			   kl_adopt_compile_fn *compile);
 
-/* --- units.c */
+/*
+ * --- units.c
+ */
 struct kl_units {
 	struct kl_strvec path; /* absolute; the kernel's own file first */
 	/* the needed symbol that each defines; "" if the user named the file */
 	struct kl_strvec why;
 	struct kl_strvec traps;   /* undefined symbols that can be traps */
-	struct kl_strvec missing; /* names of those that no source defines */
+	struct kl_strvec missing; /* names of needed symbols that no source defines */
 	/* parts of the runtime of C++ that kernels do not have: "<part>: <advice>" */
 	struct kl_strvec runtime;
 	struct kl_options options; /* merged options of all units */

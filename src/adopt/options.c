@@ -63,7 +63,9 @@ static void drop_option(struct kl_options *out, const char *option, const char *
 	kl_strvec_add_once(&out->dropped, line);
 }
 
-/* --- macros ----------------------------------------------------------------------------------- */
+/*
+ * --- macros -----------------------------------------------------------------------------------
+ */
 
 static void take_macro(struct kl_options *out, const char *text, bool defined)
 {
@@ -86,7 +88,9 @@ static void take_macro(struct kl_options *out, const char *text, bool defined)
 			    "it has parameters or characters other than printable ASCII");
 }
 
-/* --- flags ------------------------------------------------------------------------------------ */
+/*
+ * --- flags ------------------------------------------------------------------------------------
+ */
 
 /*
  * Return true for an option that concerns building and linking, but does not change the code of a
@@ -110,7 +114,7 @@ static bool is_silent(const char *word)
 	/* clang-format on */
 
 	if (kl_prefix_has(word, "-Wp,"))
-		return false; /* it could define a macro */
+		return false; /* because it could define a macro */
 	for (size_t i = 0; i < KL_ARRAY_SIZE(exact); i++)
 		if (!strcmp(exact[i], word))
 			return true;

@@ -25,7 +25,8 @@
 
 struct kl_tool {
 	const struct kl_jail *jail;
-	const char *dir;             /* work directory: absolute; the tool can write only there */
+	/* absolute path of the work directory; the tool can write only there */
+	const char *dir;
 	const char *prefix;          /* removed from paths in the tool's messages: "src-kernel/" */
 	const char *const *readable; /* as in struct kl_jail_run */
 	const char *const *env;

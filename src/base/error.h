@@ -23,7 +23,7 @@ enum kl_err {
 	KL_ENOTFOUND = -1, /* something does not exist */
 	KL_EINVALID = -2,  /* malformed input, or input that violates a requirement */
 	KL_EEXISTS = -3,   /* the thing to create already exists */
-	KL_ECHANGED = -4,  /* another process changed the data: read them again */
+	KL_ECHANGED = -4,  /* another process changed the data, so read them again */
 	KL_EBUSY = -5,     /* a lock is held, or an operation is in progress */
 	KL_ECANNOT = -6,   /* a kernel cannot be tested on this machine (exit code 125) */
 	KL_EIO = -7,       /* a system call or a program failed */

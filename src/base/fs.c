@@ -79,7 +79,7 @@ bool kl_fs_is_dir(const char *path)
 
 int kl_fs_read(struct kl_buf *out, const char *path, size_t max)
 {
-	/* O_NONBLOCK: do not hang if `path` is a FIFO */
+	/* O_NONBLOCK, so that open() does not hang if `path` is a FIFO */
 	KL_AUTO(kl_closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	int err;
@@ -275,7 +275,8 @@ void kl_fs_tempdir_cleanup(char **dir)
 	if (!*dir)
 		return;
 	if (kl_fs_remove(*dir) < 0)
-		kl_error_clear(); /* not an error: only a temporary directory is left */
+		/* not an error, because only a temporary directory is left behind */
+		kl_error_clear();
 	free(*dir);
 	*dir = NULL;
 }

@@ -40,7 +40,9 @@
 enum kl_card_status {
 	KL_CARD_HYPOTHESIS,  /* no trial of the card counts (kl_status_counts) */
 	KL_CARD_PROVISIONAL, /* at least one trial counts, but not enough for `admitted` */
-	/* a trial that counts is farther than other-lineage, or those of two states are at it */
+	/*
+	 * a trial that counts is beyond other-lineage, or trials on two states are at other-lineage
+	 */
 	KL_CARD_ADMITTED,
 	/* withdrawn for good; the card stays in the library, so that it is not learned again */
 	KL_CARD_RETRACTED,
@@ -140,7 +142,8 @@ struct kl_card_pre {
 	char *class_; /* class of that failure: "fault", "wrong-edge", "slower", ... */
 	/* event of the kernel without the card's code, K_{i-1}, that passed where `by` failed */
 	char *pair;
-	char *source; /* where the condition is written, such as a launch plan; NULL if it is nowhere */
+	/* where the condition is written, such as a launch plan; NULL if it is nowhere */
+	char *source;
 };
 
 /** The measured ratio of one event; it is never an average over several events. */
@@ -193,7 +196,7 @@ struct kl_card_control {
 	char *event;
 	int64_t usd;    /* millionths of a dollar; -1 if unknown */
 	int64_t tokens; /* input and output of all turns; -1 if unknown */
-	char *card;     /* of the arm `wrong`: the card that was shown; else NULL */
+	char *card;     /* for the arm `wrong`: the card that was shown; otherwise NULL */
 };
 
 /** Value of `rule` for trials whose level was computed from structure, not from names. */

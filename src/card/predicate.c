@@ -5,13 +5,16 @@
 
 #include "plan/expr_tree.h"
 
-/* --- known facts ----------------------------------------------------------------------- */
+/*
+ * --- known facts -----------------------------------------------------------------------
+ */
 
 enum value_kind { VALUE_UNKNOWN, VALUE_INT, VALUE_RATIO, VALUE_TRUTH, VALUE_TEXT };
 
 struct value {
 	enum value_kind kind;
-	int64_t n; /* VALUE_INT: the number; VALUE_RATIO: millionths; VALUE_TRUTH: enum kl_truth */
+	/* the number for VALUE_INT, millionths for VALUE_RATIO, enum kl_truth for VALUE_TRUTH */
+	int64_t n;
 	const char *text; /* VALUE_TEXT: borrowed */
 };
 

@@ -25,7 +25,7 @@ static bool has_same_state(const struct kl_card *card, size_t end)
 enum kl_card_status kl_status_of(const struct kl_card *card)
 {
 	enum kl_card_status status = KL_CARD_HYPOTHESIS;
-	size_t states = 0; /* with a trial that counts at other-lineage */
+	size_t states = 0; /* number of states with a trial that counts at other-lineage */
 
 	for (size_t i = 0; i < card->ver.n; i++) {
 		const struct kl_card_trial *trial = &card->ver.v[i];

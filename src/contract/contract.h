@@ -79,7 +79,7 @@ struct kl_contract_build {
 	/* the sources that are compiled; if empty, all .c files */
 	struct kl_strvec units;
 	struct kl_strvec define, undefine; /* "NAME" or "NAME=value"; "NAME" */
-	/* directories; ".": the directory that paths are relative to */
+	/* directories; "." is the directory that paths are relative to */
 	struct kl_strvec include, iquote, isystem;
 	struct kl_strvec preinclude; /* sources that each unit includes first */
 	struct kl_strvec traps;      /* functions that a kernel must not reach */

@@ -14,7 +14,7 @@ struct reading {
 	json_t *fill;           /* the part that has been read, in canonical form */
 	int map, unit;          /* indices into `maps` and `units`; -1 if absent */
 	double scale;           /* 0 if absent */
-	int64_t lower, running; /* absent: `lower` is -1, `running` is 1 */
+	int64_t lower, running; /* if absent, `lower` is -1 and `running` is 1 */
 };
 
 static int read_any(json_t **out, const char *file, const struct kl_field *field,

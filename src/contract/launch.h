@@ -22,8 +22,8 @@
 struct kl_launch {
 	struct kl_plan *plan;
 	/*
-	 * such as "sm_90a"; the plan's architecture, or a later one; if an oracle's plan names
-	 * none, the candidate's
+	 * the plan's architecture or a later one, such as "sm_90a". If an oracle's plan names none,
+	 * it is the candidate's architecture.
 	 */
 	char arch[16];
 	char platform[32]; /* id of the platform: "cuda/sm_90" */

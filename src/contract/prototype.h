@@ -31,7 +31,7 @@ struct kl_param {
 	bool is_const; /* a pointer to const */
 	/* a guess, if not a pointer: the value is a size, not a flag or a seed */
 	bool size;
-	/* if the pointer is not to const: whether the body writes through it */
+	/* for a pointer that is not to const: whether the body writes through it */
 	enum kl_pointer_use use;
 	/* a guess: the body reads an element before it writes an element */
 	bool read_first;

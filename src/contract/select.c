@@ -163,7 +163,7 @@ static int parent_of(struct kl_selection *selection, struct kl_repo *repo)
 	if (!err)
 		err = kl_repo_tree_of(&tree, repo, &selection->commit);
 	selection->commit = kl_oid_none;
-	if (err == KL_ENOTFOUND) { /* HEAD is unborn: no parent */
+	if (err == KL_ENOTFOUND) { /* HEAD is unborn, so there is no parent */
 		kl_error_clear();
 		return 0;
 	}

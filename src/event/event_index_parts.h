@@ -6,8 +6,8 @@
 #include "event/event_index.h"
 
 /*
- * event_index_parts - file format of the event index: event_index.c reads it,
- * event_index_build.c writes it.
+ * event_index_parts - file format of the event index: event_index.c reads it, event_index_build.c
+ * writes it.
  */
 #define KL_EVENT_INDEX_MAGIC "KLEVENTS"
 #define KL_EVENT_INDEX_VERSION 5
@@ -25,7 +25,8 @@ struct kl_event_index_head {
 struct kl_event_index_note {
 	git_oid commit, blob;
 	uint32_t first, n; /* position of the note's first event, and number of its events */
-	uint64_t whole;    /* 0: another note of the same commit follows; 1: none follows */
+	/* 1 if this is the last note of its commit; 0 if another note of the commit follows */
+	uint64_t whole;
 };
 
 struct kl_event_index {

@@ -40,7 +40,7 @@ struct kl_comparisons {
 struct kl_profile_point {
 	const char *id;
 	int64_t ns;
-	int64_t aa_ppm; /* as kl_profile.aa_ppm, for this case */
+	int64_t aa_ppm; /* like kl_profile.aa_ppm, but for this case */
 	struct kl_comparisons vs;
 };
 
@@ -51,7 +51,7 @@ struct kl_profile {
 	struct kl_comparisons vs;
 	struct kl_profile_point *point; /* only if there are several cases */
 	size_t npoint;
-	json_t *points; /* owned: as written by the worker; NULL if there is none */
+	json_t *points; /* as written by the worker; owned; NULL if there is none */
 };
 void kl_profile_release(struct kl_profile *profile);
 

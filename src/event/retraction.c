@@ -34,7 +34,9 @@ bool kl_retraction_is_followed(const struct kl_retraction *retraction)
 	       !strcmp(event->who, own->who);
 }
 
-/* --- finding the event ------------------------------------------------------------------ */
+/*
+ * --- finding the event ------------------------------------------------------------------
+ */
 
 struct finding {
 	const char *prefix;
@@ -42,7 +44,8 @@ struct finding {
 	struct kl_trust lines;  /* the event's copies and its retractions */
 	git_oid *commit;        /* commits whose notes have the event */
 	size_t n, alloc;
-	struct kl_strvec campaigns; /* "<workload>/<name>": those whose segments have the event */
+	/* campaigns, "<workload>/<name>", whose segments have the event */
+	struct kl_strvec campaigns;
 	bool several;
 };
 
@@ -182,7 +185,9 @@ static int find_event(struct finding *finding, struct kl_repo *repo, const char 
 	return 0;
 }
 
-/* --- making, signing and noting the retraction -------------------------------------------- */
+/*
+ * --- making, signing and noting the retraction --------------------------------------------
+ */
 
 static struct kl_event *make_retraction(const struct kl_event *event, const char *by,
 					const char *reason)
@@ -263,7 +268,8 @@ static int add_to_segments(struct kl_retraction *out, struct kl_repo *repo,
 
 		if ((err = kl_segment_writer_open(&writer, repo, workload, slash + 1)) < 0)
 			return err;
-		kl_segment_writer_sign(writer, false); /* it is signed already, or not to be */
+		/* the retraction is signed already, or is not to be signed */
+		kl_segment_writer_sign(writer, false);
 		if (!(err = kl_segment_writer_add(writer, out->retraction, NULL)))
 			err = kl_segment_writer_seal(writer, NULL);
 		out->campaigns += !err;

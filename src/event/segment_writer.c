@@ -23,7 +23,7 @@ struct kl_segment_writer {
 	char *workload, *name;
 	bool sign;
 	struct kl_buf lines;  /* events that are not flushed yet */
-	struct kl_strvec own; /* ids of those that this clone made */
+	struct kl_strvec own; /* ids of the events that this clone made */
 	size_t n;
 	/* length of the log after our last flush, and the number of its lines */
 	size_t log_bytes, log_lines;

@@ -13,7 +13,7 @@
 
 struct campaign {
 	char *name, *workload; /* "<workload>/<name>", and its first part */
-	git_oid tree;          /* of its newest segment; zero if there is none */
+	git_oid tree;          /* tree of the newest segment; zero if there is none */
 	struct kl_buf log;     /* events that are in no segment yet */
 };
 

@@ -31,9 +31,9 @@ const char *kl_sign_state_name(enum kl_sign_state state);
 
 struct kl_signed {
 	enum kl_sign_state state;
-	/* good: the signer's principal; unknown: the key's fingerprint; NULL if not known */
+	/* the signer's principal if good; the key's fingerprint if unknown; otherwise NULL */
 	char *who;
-	char *why; /* bad, unchecked: the reason; otherwise NULL */
+	char *why; /* the reason if bad or unchecked; otherwise NULL */
 };
 void kl_signed_release(struct kl_signed *result);
 

@@ -19,8 +19,8 @@
  */
 enum kl_speed kl_speed_of(const struct kl_comparison *comparison, int64_t aa_ppm);
 /**
- * Like kl_speed_of(), for a mean over several cases; never FAST or SAME if one of the cases is
- * slow.
+ * Like kl_speed_of(), for a mean over several cases; the result is never FAST or SAME if one of the
+ * cases is slow.
  */
 enum kl_speed kl_speed_of_mean(const struct kl_comparison *mean, int64_t aa_ppm, bool one_is_slow);
 

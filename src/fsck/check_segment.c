@@ -10,7 +10,8 @@
 #include "fsck/parts.h"
 #include "repo/tree.h"
 
-#define MAX_FOREIGN_FILES 1024 /* in the tree of a candidate from a remote */
+/* maximum number of files in the tree of a candidate from a remote */
+#define MAX_FOREIGN_FILES 1024
 
 /* One campaign, and its tree or log. */
 struct checking {

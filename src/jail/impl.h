@@ -12,7 +12,8 @@
 
 /** Resource limits, which are set in the child. A limit of -1 is not changed. */
 struct kl_jail_limits {
-	int64_t as, data, cpu_s, fsize, nofile, nproc; /* as, data, fsize: bytes; cpu_s: seconds */
+	/* `as`, `data` and `fsize` are in bytes, `cpu_s` in seconds */
+	int64_t as, data, cpu_s, fsize, nofile, nproc;
 };
 /** Compute the limits of a run. Limits that the run leaves at 0 get the defaults of its policy. */
 void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run);
@@ -21,7 +22,7 @@ void kl_jail_limits_of(struct kl_jail_limits *out, const struct kl_jail_run *run
  */
 int kl_jail_limits_apply(const struct kl_jail_limits *limits);
 
-/** Flags that make a jail's filter refuse more system calls than it always refuses. */
+/** Flags that make a jail's filter refuse further system calls. */
 enum kl_jail_filter_flags {
 	/* setsid and setpgid, so that no process can leave the process group */
 	KL_FILTER_NO_SESSION = 1 << 0,

@@ -81,7 +81,7 @@ enum kl_jail_policy {
 
 struct kl_jail_run {
 	enum kl_jail_policy policy;
-	const char *const *argv; /* argv[0]: absolute, or a name in /usr/bin */
+	const char *const *argv; /* argv[0] is an absolute path, or a name in /usr/bin */
 	/*
 	 * the only writable directory; absolute path, which is the same inside and outside the jail
 	 */

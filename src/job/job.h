@@ -34,7 +34,7 @@ struct kl_job_arg {
 	enum kl_dtype dtype;
 	double value; /* of a scalar */
 	json_t *fill; /* fill of an input, owned; NULL for other kinds */
-	bool sweep;   /* two bands in addition to those of the contract scale this input */
+	bool sweep;   /* this input is scaled by two bands in addition to those of the contract */
 	bool zeros;   /* of an `out`: set to zero before each call, instead of poisoned */
 	/*
 	 * the kernel returns this argument by value instead of getting a pointer; only the last
@@ -82,15 +82,18 @@ struct kl_rule {
 	bool zeros;           /* `rel-l2`: the output must be almost 0 where the truth is 0 */
 	int npaxes;           /* entries of `per` and `cut` */
 	int per[KL_MAX_AXES]; /* axes that split `out` into groups (worker/compare/group.h) */
-	/* cut[i]: how many consecutive indices of axis per[i] form one group; 0 counts as 1 */
+	/*
+	 * cut[i] is the number of consecutive indices of axis per[i] that form one group; 0 counts
+	 * as 1
+	 */
 	int64_t cut[KL_MAX_AXES];
 };
 
 /* The domain from which points are drawn in addition to the listed ones (job_domain.h). */
 struct kl_job_domain {
 	/*
-	 * `n` expressions, which are true in the domain; `n` 0: the contract promises only the
-	 * listed points
+	 * `n` expressions that are true in the domain. If `n` is 0, the contract promises only the
+	 * listed points.
 	 */
 	struct kl_expr **condition;
 	struct kl_strvec text; /* the conditions as written */
@@ -103,7 +106,7 @@ struct kl_job_domain {
 struct kl_job {
 	enum kl_job_surface surface;
 	char arch[16]; /* cuda: for example "sm_90a" */
-	size_t ndim;   /* number of dims that plans and the domain can use; surface c: can be 0 */
+	size_t ndim;   /* number of dims that plans and the domain can use; can be 0 on surface c */
 	char dim_name[KL_MAX_DIMS][64];
 	struct kl_plan *plan; /* cuda: plan of the candidate; NULL for no candidate, or host code */
 	struct kl_plan *parent_plan, *oracle_plan;
@@ -157,7 +160,7 @@ KL_DEFINE_CLEANUP(struct kl_job *, kl_job_free)
  * an entry for each argument.
  */
 struct kl_job_names {
-	struct kl_plan_names names; /* points into the arrays below: do not copy the struct */
+	struct kl_plan_names names; /* points into the arrays below, so do not copy the struct */
 	const char *dim[KL_MAX_DIMS], *tensor[KL_MAX_ARGS];
 	struct kl_plan_scalar scalar[KL_MAX_ARGS];
 };

@@ -87,7 +87,7 @@ struct kl_attempt_of {
 	const struct kl_admit_state *known;
 	const char *phase; /* phase of the conversation */
 	enum kl_admit_arm arm;
-	const struct kl_card *shown; /* arm `wrong`: the card to show; else NULL */
+	const struct kl_card *shown; /* for the arm `wrong`: the card to show; otherwise NULL */
 	int number;                  /* step number to write in the edit's commit */
 };
 
@@ -108,7 +108,7 @@ struct kl_attempt {
 	 * nano-dollars; -1 if unknown
 	 */
 	int64_t recovered, nano;
-	int64_t tokens; /* of all turns; -1 if not known or if a tool made the edit */
+	int64_t tokens; /* tokens of all turns; -1 if not known or if a tool made the edit */
 	int repairs;
 	char *model; /* NULL if a tool made the edit */
 	bool seen;   /* the repository could not be hidden from the model's command */

@@ -45,7 +45,7 @@ struct kl_level_state {
 
 struct kl_level_found {
 	enum kl_level level;
-	/* compared with the nearest state of the evidence; both -1: none could be read */
+	/* compared with the nearest state of the evidence; both -1 if none could be read */
 	int64_t changed, alike;
 };
 

@@ -130,7 +130,9 @@ enum kl_lift_speed { KL_LIFT_UNSURE, KL_LIFT_FASTER, KL_LIFT_NO_FASTER, KL_LIFT_
 
 /** One measured point of a transition, or of a trial of the card. */
 struct kl_lift_point {
-	/* the transition; of a trial: the step of a lineage from the state that the trial edited */
+	/*
+	 * the transition; for a trial, the step of a lineage from the state that the trial edited
+	 */
 	const struct kl_transition *t;
 	const struct kl_card_trial *trial; /* NULL if the point is of the transition */
 	const char *event;                 /* that measured the point */

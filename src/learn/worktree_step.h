@@ -37,7 +37,10 @@ struct kl_worktree_step {
 	enum kl_speed speed;
 	struct kl_ratio ratio;
 	bool accepted; /* the verdict allows the commit */
-	/* why the verdict does not: a class, or "slower", "not-fast", "not-shown"; "" if it does */
+	/*
+	 * why the verdict does not allow it: a class, or "slower", "not-fast", "not-shown"; "" if
+	 * it does
+	 */
 	char refused[24];
 	/* class of the failed trial; "" if the card was reproduced */
 	char class_[24];

@@ -127,13 +127,13 @@ struct kl_ledger_entry {
 	char *name, *phase, *model, *time;
 	int64_t turn;
 	int64_t nano;          /* reserved, or actual cost */
-	int64_t released;      /* SETTLE: amount of the reservation that it ends */
-	int64_t before;        /* CORRECT: amount that it replaces */
+	int64_t released;      /* for SETTLE: amount of the reservation that it ends */
+	int64_t before;        /* for CORRECT: amount that it replaces */
 	struct kl_usage usage; /* SETTLE: tokens */
 	bool stated;           /* `nano` was stated by the user (open_reservation.h) */
 	/* SETTLE: the token counts cannot be right; `nano` is the reserved amount */
 	bool implausible;
-	bool estimated; /* SETTLE: `nano` is an upper bound, since the reply broke off */
+	bool estimated; /* for SETTLE: `nano` is an upper bound, since the reply broke off */
 	struct kl_ledger_totals after;
 	git_oid commit;
 };

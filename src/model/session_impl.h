@@ -18,7 +18,7 @@ struct kl_session {
 	struct kl_provider *provider;
 	struct kl_price *price; /* NULL if not metered */
 	char *model, *workload;
-	char *purse;   /* of struct kl_session_opts, or NULL */
+	char *purse;   /* purse of struct kl_session_opts, or NULL */
 	char *account; /* ledger.h */
 	enum kl_budget budget;
 	int64_t cap;

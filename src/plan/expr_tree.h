@@ -76,8 +76,8 @@ struct kl_expr_dialect {
 	bool lines;     /* a newline counts as a blank */
 	size_t longest; /* maximum bytes of an expression */
 	/*
-	 * number of levels that a bracket, a sign or an operand adds to the depth; `most`: maximum
-	 * depth
+	 * numbers of levels that a bracket, a sign and an operand add to the depth; `most` is the
+	 * maximum depth
 	 */
 	struct {
 		int bracket, sign, operand, most;

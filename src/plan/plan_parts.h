@@ -85,8 +85,9 @@ struct plan_arg {
 	enum kl_plan_arg_kind kind;
 	int index;             /* as in struct kl_plan_arg */
 	struct plan_expr expr; /* offset of a pointer in bytes, or the value */
-	enum plan_value value; /* type of a value; VALUE_BITS: it is in `bits`, not in `expr` */
-	int size;              /* bytes of a value */
+	/* type of the value; with VALUE_BITS the value is in `bits`, not in `expr` */
+	enum plan_value value;
+	int size; /* bytes of a value */
 	uint64_t bits;
 	uint8_t *blob; /* owned */
 	size_t nblob, nreloc;
@@ -122,7 +123,7 @@ struct kl_plan {
 	/* name of each contract argument; NULL if it is not a tensor */
 	char **tensor;
 	struct kl_plan_scalar *scalar; /* one for each contract argument; owns its strings */
-	/* array and strings are owned; in the order described above */
+	/* the array and its strings are owned; in the order described above */
 	const char **name;
 	size_t nname;
 	struct plan_expr let[KL_PLAN_MAX_NAMES], require[KL_PLAN_MAX_NAMES];

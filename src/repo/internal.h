@@ -46,7 +46,7 @@ struct kl_repo {
 	bool bare;
 	/* opened by kl_repo_open_at(): ignore GIT_DIR etc. in the environment */
 	bool isolated;
-	struct kl_map config; /* key in its normal form -> value; values owned */
+	struct kl_map config; /* maps a key in its normal form to its value; owns the values */
 	struct kl_ident author, committer;
 };
 
@@ -126,7 +126,7 @@ struct kl_refs_cmd {
 	char *ref;
 	git_oid to;   /* new value (KL_REFS_UPDATE only) */
 	git_oid from; /* expected old value; zero if the ref must not exist */
-	bool any;     /* KL_REFS_DELETE: do not check the old value */
+	bool any;     /* for KL_REFS_DELETE: do not check the old value */
 };
 
 struct kl_refs_txn {

@@ -38,7 +38,7 @@ enum kl_dialogue_kind {
 };
 
 struct kl_dialogue {
-	enum kl_dialogue_kind kind; /* of the current turn */
+	enum kl_dialogue_kind kind; /* kind of the current turn */
 	/* number of the repair, from 1; 0 for the first try of an idea */
 	int repair;
 	int unusable; /* consecutive unusable replies so far */

@@ -49,8 +49,9 @@ struct kl_driver_turn {
 	const struct kl_surface *state; /* the kernel that the turn is about */
 	/* exec: the surface to write into the directory; NULL for `state` */
 	const struct kl_surface *layout;
-	struct kl_feedback feedback; /* on the previous edit, for @EVIDENCE@ and @MEANING@ */
-	struct kl_strvec features;   /* of the state; feedback.before can point here */
+	/* feedback on the previous edit, for @EVIDENCE@ and @MEANING@ */
+	struct kl_feedback feedback;
+	struct kl_strvec features; /* features of the state; feedback.before can point here */
 	/* values of the prompt's other placeholders, set by kl_prompt_set() */
 	struct kl_map values;
 	struct kl_buf key; /* `key` of struct kl_request */

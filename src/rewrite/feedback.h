@@ -15,11 +15,11 @@
 
 struct kl_feedback {
 	const char *class_;           /* class of the rejection; NULL if nothing was refused */
-	const struct kl_event *event; /* of the candidate; NULL if it was not judged */
+	const struct kl_event *event; /* event of the candidate; NULL if it was not judged */
 	/** Features (NULL if unknown) and ns (0 if unknown) of the state that was edited. */
 	const struct kl_strvec *before;
 	int64_t ns;
-	const struct kl_event *goal; /* of a re-derivation: the event of K_i; else NULL */
+	const struct kl_event *goal; /* for a re-derivation: the event of K_i; otherwise NULL */
 	bool forward;        /* the edit was meant to add an optimization, not to remove it */
 	const char *missing; /* the features that the edit failed to add; NULL if there are none */
 };

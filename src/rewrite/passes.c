@@ -28,10 +28,11 @@ struct pass {
 	enum kind kind;
 	enum each each;
 	const struct kl_tokenpass *token; /* KIND_TOKEN, else NULL */
-	char *cocci;                      /* KIND_COCCI: text of the semantic patch, else NULL */
+	/* for KIND_COCCI: text of the semantic patch; otherwise NULL */
+	char *cocci;
 	size_t cocci_len;
 	struct kl_strvec languages;
-	/* KIND_PLAN: parts of names of constants; if empty, all constants */
+	/* for KIND_PLAN: parts of names of constants; if empty, all constants */
 	struct kl_strvec names;
 	struct kl_texts traits; /* trait -> "yes" or "no" */
 	json_t *claims;         /* `traits` as the claims of a proposal */

@@ -82,7 +82,7 @@ static struct kl_inclusion inclusion_of(const struct kl_past *past, size_t era, 
 /* The facts about a blob as the source of one path. */
 struct blob {
 	struct kl_token_file *tokens;
-	bool open; /* it includes files that are not among the sources */
+	bool open; /* the source includes files that are not among the sources */
 };
 
 static void free_blob(void *data)

@@ -39,12 +39,12 @@ struct kl_past_era {
 
 struct kl_past {
 	struct kl_repo *repo;    /* borrowed */
-	struct kl_strvec names;  /* of the sources, in the surface */
+	struct kl_strvec names;  /* names of the sources in the surface */
 	struct kl_past_era *era; /* the newest first */
 	size_t nera, era_alloc;
 	struct kl_past_entry *e;
 	size_t n, alloc;
-	struct kl_surface *expert;   /* for its contract; owned */
+	struct kl_surface *expert;   /* the expert, for its contract; owned */
 	struct kl_token_scope scope; /* the functions that count */
 	struct kl_map left;   /* names of headers that are left to the compiler (inclusion.h) */
 	struct kl_map states; /* the token digests, each once */

@@ -49,9 +49,9 @@ struct kl_rewrite {
 	 * not spend money.
 	 */
 	struct kl_session *session;
-	const char *name;                       /* of the walk and of its conversations */
+	const char *name;                       /* name of the walk and of its conversations */
 	const struct kl_mechanisms *mechanisms; /* NULL if no mechanism is known */
-	const json_t *facts; /* of the state: {"features", "traits", "code"}, or NULL */
+	const json_t *facts; /* facts of the state: {"features", "traits", "code"}, or NULL */
 	int64_t ns;          /* time of the state; 0 if unknown */
 	/* when splitting: the facts that made the whole proposal compound, or NULL */
 	const char *foreign;
@@ -106,13 +106,15 @@ int kl_rewrite_next(struct kl_proposal **out, bool *stop, struct kl_rewrite *rw,
 int kl_rewrite_split(struct kl_proposal **out, struct kl_rewrite *rw,
 		     const struct kl_proposal *whole);
 
-/* --- for the rewriters ---------------------------------------------------- */
+/*
+ * --- for the rewriters ----------------------------------------------------
+ */
 
 /** What the author of a proposal says of it; all members are borrowed. */
 struct kl_claim {
 	const char *rewriter, *source, *action, *mechanism, *text, *origin;
 	const json_t *traits; /* NULL if no claims about traits */
-	const char *locus;    /* NULL: computed from the difference */
+	const char *locus;    /* NULL to compute it from the difference */
 	/* of `history`: commits that are undone, newest first, and folded ones; can be NULL */
 	const struct kl_strvec *commits, *folded;
 };

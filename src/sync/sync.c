@@ -32,7 +32,8 @@ static const char *const prefixes[] = {
 	[KL_SYNC_REJECTED] = "refs/klineage/rejected/",
 	[KL_SYNC_CAMPAIGN] = KL_SEGMENT_REFS,
 	[KL_SYNC_TRANSPLANT] = "refs/klineage/transplant/",
-	[KL_SYNC_CARDS] = NULL,		/* the ref is configured: kl_sync_round.cards */
+	/* NULL because the ref is configured (kl_sync_round.cards) */
+	[KL_SYNC_CARDS] = NULL,
 };
 /* clang-format on */
 

@@ -94,7 +94,7 @@ enum kl_field_kind {
 	KL_FIELD_STRING, /* char *; `string` describes its form; NULL if absent */
 	/* struct kl_strvec; `string` describes each entry; kl_schema_normalize() sorts it */
 	KL_FIELD_SET,
-	KL_FIELD_INT,     /* int64_t within [min, max]; min - 1: absent */
+	KL_FIELD_INT,     /* int64_t within [min, max]; min - 1 if absent */
 	KL_FIELD_DECIMAL, /* int64_t in millionths, with bounds as for INT */
 	/*
 	 * double within [low, high]; if both are 0, any number, .inf and .nan. No value means
@@ -135,7 +135,7 @@ struct kl_field {
 	enum kl_field_kind kind;
 	int flags;
 	size_t at; /* offset of the member in the structure */
-	/* bounds of the number, or of the number of entries; both 0: the default */
+	/* bounds of the number, or of the number of entries; if both are 0, the default applies */
 	int64_t min, max;
 	double low, high;                    /* DOUBLE: bounds of the number */
 	const struct kl_string_type *string; /* STRING, SET: form of the string or of each entry */

@@ -24,16 +24,16 @@ enum kl_prune_end {
 	KL_PRUNE_UNDONE,
 	KL_PRUNE_UNMERGED, /* the step does not merge */
 	KL_PRUNE_GONE,     /* the current kernel no longer has the step's change */
-	KL_PRUNE_FAILS,    /* the kernel without it is wrong or refused */
-	KL_PRUNE_SLOWER,   /* the kernel without it is slower than the margin allows */
-	KL_PRUNE_NOISY,    /* noise hides whether it is slower */
+	KL_PRUNE_FAILS,    /* the kernel without the step is wrong or refused */
+	KL_PRUNE_SLOWER,   /* the kernel without the step is slower than the margin allows */
+	KL_PRUNE_NOISY,    /* noise hides whether the kernel without the step is slower */
 };
 
 /** How the last attempt to undo a step ended. */
 struct kl_prune_trial {
 	enum kl_prune_end end;
-	bool same_code;        /* the kernel without it has the machine code of K* */
-	struct kl_ratio ratio; /* its speed compared with that of K*; ppm 0: not known */
+	bool same_code;        /* the kernel without the step has the machine code of K* */
+	struct kl_ratio ratio; /* its speed compared with that of K*; ppm is 0 if not known */
 	char event[KL_DIGEST_HEX];
 	/* the class of the failure, or the reason why the step does not merge; NULL if it passes */
 	char *why;
@@ -60,7 +60,7 @@ struct kl_prune {
 struct kl_prune_opts {
 	struct kl_transplant_opts judging; /* `step` and `at_expert` are ignored */
 	int64_t within_ppm;
-	/* of the new lineage; NULL for that of the old one, followed by "-pruned" */
+	/* name of the new lineage; NULL for the name of the old one, followed by "-pruned" */
 	const char *name;
 };
 

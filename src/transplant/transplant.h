@@ -32,7 +32,7 @@ enum kl_cell_state {
 struct kl_transplant_cell {
 	enum kl_cell_state state;
 	char *why;                  /* why the step does not merge, for KL_CELL_UNMERGED */
-	char digest[KL_DIGEST_HEX]; /* of the merged surface; "" if not merged */
+	char digest[KL_DIGEST_HEX]; /* digest of the merged surface; "" if not merged */
 	struct kl_event *event;     /* owned; NULL if not judged */
 	git_oid commit;             /* the judged kernel; zero if not recorded */
 	bool asked;                 /* the gate was asked in this run */

@@ -51,7 +51,9 @@ static void tell_title(struct kl_sequencer *sequencer, const char *what)
 			  what);
 }
 
-/* --- asking ------------------------------------------------------------------ */
+/*
+ * --- asking ------------------------------------------------------------------
+ */
 
 static const struct kl_event *find_known(const char *id, void *payload)
 {
@@ -120,7 +122,7 @@ int kl_derive_ask(struct kl_sequencer *sequencer)
 		kl_error_clear();
 		return give_up(sequencer, "budget", text);
 	}
-	if (err == KL_ENOTFOUND) { /* with the provider `replay`: the recording has no such reply */
+	if (err == KL_ENOTFOUND) { /* with the provider `replay`, the recording has no such reply */
 		KL_AUTO(kl_freep) char *text = kl_asprintf("not re-derived: %s", kl_error_last());
 
 		kl_error_clear();
@@ -148,7 +150,9 @@ int kl_derive_skip(struct kl_sequencer *sequencer)
 	return give_up(sequencer, "skipped", "not re-derived, skipped");
 }
 
-/* --- judging ----------------------------------------------------------------- */
+/*
+ * --- judging -----------------------------------------------------------------
+ */
 
 /* The attempt that is being judged. */
 struct trial {
@@ -185,7 +189,8 @@ static int judge_against(struct trial *trial, const struct kl_surface *parent)
 	err = sequencer->judge(&trial->judgement, sequencer->op.pending, parent,
 			       sequencer->payload);
 	/*
-	 * the gate may answer with a cached event: if the attempt already counts it, measure again
+	 * the gate may answer with a cached event; if the attempt already counts that event,
+	 * measure again
 	 */
 	if (!err && !trial->judgement->deferred && sequencer->judge_anew &&
 	    is_counted(&sequencer->op.walk, trial->judgement->event)) {

@@ -17,7 +17,8 @@
  * wider, noise can hide a difference, and the effect is unknown.
  */
 enum kl_effect {
-	KL_EFFECT_UNKNOWN, /* the event does not tell: noise, no comparison, or a failure at a case */
+	/* the event does not show the effect: noise, no comparison, or a failure at a case */
+	KL_EFFECT_UNKNOWN,
 	KL_EFFECT_SPEED,
 	KL_EFFECT_GENERALITY,
 	KL_EFFECT_NOTHING

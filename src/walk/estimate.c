@@ -10,8 +10,8 @@
 #define FEW_STEPS 3
 #define MANY_STEPS 12
 /* tokens of a reply, without its code */
-#define SHORT_REPLY 400 /* of a reply that only names a step */
-#define LONG_REPLY 6000 /* of a reply that also reasons */
+#define SHORT_REPLY 400 /* tokens of a reply that only names a step */
+#define LONG_REPLY 6000 /* tokens of a reply that also reasons */
 #define BYTES_PER_TOKEN 3
 #define TURN 2500     /* bytes of facts and history in the first turn */
 #define EVIDENCE 3000 /* bytes of the gate's findings in each later turn */

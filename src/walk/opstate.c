@@ -197,7 +197,9 @@ int kl_opstate_save(struct kl_opstate *op, const char *reflog)
 	return KL_FAULT("op-moved");
 }
 
-/* --- commits --------------------------------------------------------------- */
+/*
+ * --- commits ---------------------------------------------------------------
+ */
 
 static int candidate_tree(git_oid *out, const struct kl_opstate *op)
 {
@@ -243,7 +245,7 @@ int kl_opstate_commit(git_oid *out, git_oid *tree, struct kl_opstate *op, struct
 	struct kl_commit_spec spec = { .parent = parent, .nparent = 1 };
 	int err;
 
-	if (op->dry) { /* a dry walk needs an id for the commit: use the id of the tree */
+	if (op->dry) { /* a dry walk needs an id for the commit, so use the id of the tree */
 		err = candidate_tree(tree, op);
 		*out = *tree;
 		return err;

@@ -42,7 +42,7 @@
  * re-derived, its forward step is the inverse of the accepted one.
  */
 struct kl_walk {
-	json_t *state; /* the JSON document; its members: docs/formats.md, "operation" */
+	json_t *state; /* the JSON document; docs/formats.md, "operation", lists its members */
 };
 
 enum kl_walk_do {
@@ -277,7 +277,7 @@ void kl_walk_underived(struct kl_walk *walk, const char *class_, const struct kl
 enum kl_walk_derivation {
 	KL_DERIVED_TAKE,
 	KL_DERIVED_FAIL,    /* the attempt failed; class_ has the reason */
-	KL_DERIVED_MEASURE, /* the measurement was too noisy: measure again */
+	KL_DERIVED_MEASURE, /* the measurement was too noisy, so it must be repeated */
 	KL_DERIVED_UNSHOWN  /* all measurements were too noisy, which is not the model's fault */
 };
 

@@ -19,9 +19,12 @@
  */
 struct kl_report {
 	int fd;
-	bool is_file, ended; /* is_file: not stdout; ended: resumed with its final line */
-	struct kl_buf text;  /* everything written so far */
-	struct kl_map done;  /* digests of the finished jobs */
+	/*
+	 * is_file: the report is a file, not stdout; ended: the resumed report has its final line
+	 */
+	bool is_file, ended;
+	struct kl_buf text; /* everything written so far */
+	struct kl_map done; /* digests of the finished jobs */
 	struct kl_lock lock;
 };
 #define KL_REPORT_INIT                                              \

@@ -55,7 +55,8 @@ struct kl_ptx_var {
 	char *name;
 	enum kl_ptx_space space;
 	bool initialised, managed;
-	bool reached, stored; /* reached by a kernel; a reached function stores to it by name */
+	/* `reached` if a kernel reaches it, `stored` if a reached function stores to it by name */
+	bool reached, stored;
 	struct kl_strvec ref; /* names in its initial value */
 };
 

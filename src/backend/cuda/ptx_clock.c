@@ -21,10 +21,10 @@ struct taint {
 	const struct kl_ptx_fn *fn;
 	struct kl_ptx_flow flow;
 	const char *clock; /* the first clock that the function reads */
-	bool *reg;         /* for each register: it depends on a clock */
-	bool *inside;      /* for each block: a clock decides whether it runs */
+	bool *reg;         /* true for each register that depends on a clock */
+	bool *inside;      /* true for each block that runs or not depending on a clock */
 	bool *region;      /* buffer for kl_ptx_flow_region() */
-	bool *entered;     /* for each block: enter_region() was called for its branch */
+	bool *entered;     /* true for each block for whose branch enter_region() was called */
 	size_t npass, nbranch;
 	bool changed;
 };

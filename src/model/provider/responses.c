@@ -30,7 +30,9 @@ static void responses_body(struct kl_buf *out, size_t *prefix, const struct kl_s
 	kl_protocol_add_end(out, service, request);
 }
 
-/* --- events ------------------------------------------------------------------------------ */
+/*
+ * --- events ------------------------------------------------------------------------------
+ */
 
 static int add_delta(struct kl_stream *stream, const json_t *event)
 {
@@ -80,7 +82,7 @@ static int responses_event(struct kl_stream *stream, const char *data, const jso
 	const char *type = kl_json_str_or(event, "type", "");
 	const json_t *response = json_object_get(event, "response");
 
-	if (!strcmp(data, "[DONE]")) /* some gateways end every stream with it */
+	if (!strcmp(data, "[DONE]")) /* some gateways end every stream with this text */
 		return stream->stopped ? 0 : kl_error(KL_EINVALID, "the stream ends too early");
 	if (!*type)
 		return kl_error(KL_EINVALID, "no 'type'");

@@ -24,7 +24,7 @@ struct http_state {
 	struct kl_url url;
 	char **header; /* NULL-terminated */
 	struct kl_secret *key;
-	bool asked; /* the key was looked up: if `key` is NULL, there is none */
+	bool asked; /* the key was looked up, so if `key` is NULL, there is none */
 	bool found; /* a key was found before, so its source works */
 	bool insecure;
 };

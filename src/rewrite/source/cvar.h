@@ -15,7 +15,7 @@ struct kl_cvar {
 	const char *type;             /* "float", "int64_t", ...: from a fixed table */
 	int fn;                       /* index into kl_ctokens.fn */
 	size_t at;                    /* token of the name in its first declaration */
-	size_t init_first, init_last; /* tokens of its initial value; both 0: none */
+	size_t init_first, init_last; /* tokens of its initial value; both 0 if there is none */
 	int stars;                    /* number of '*'; 1 for a pointer */
 	bool param;
 	bool array;      /* declared with brackets, not as a parameter */

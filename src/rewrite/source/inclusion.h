@@ -13,15 +13,15 @@
  * sources include is written into the source in place of its #include, so that the state has the
  * files of the contract and no others. It is searched for as the compiler does: beside the file
  * that includes it, then in the contract's directories. Its name may be a macro that the sources or
- * the contract define (include_name.h). A header that is not in the commit is left
- * to the compiler. So is a header that the sources of the expert include although the contract does
- * not list it, such as a header for another platform.
+ * the contract define (include_name.h). A header that is not in the commit is left to the compiler.
+ * So is a header that the sources of the expert include although the contract does not list it,
+ * such as a header for another platform.
  */
 struct kl_inclusion {
 	struct kl_repo *repo; /* borrowed, like all pointers here */
 	const struct kl_contract *contract;
 	const char *dir;              /* directory that the contract's paths are relative to */
-	const git_oid *tree;          /* of the older commit */
+	const git_oid *tree;          /* tree of the older commit */
 	const struct kl_strvec *now;  /* paths of the sources in the repository */
 	const struct kl_strvec *then; /* their paths in the older commit, in the same order */
 	const struct kl_map *left;    /* names that are left to the compiler; NULL if none */

@@ -22,7 +22,7 @@ struct kl_loop {
 	size_t from_first, from_last; /* tokens of the initial value */
 	size_t bound_first, bound_last;
 	char *counter;
-	const char *type; /* of the counter (cvar.h) */
+	const char *type; /* type of the counter (cvar.h) */
 	bool declares;    /* the loop declares its counter */
 	/*
 	 * the counter is only used in loops that declare or set it, so that its value after a loop
@@ -63,7 +63,9 @@ bool kl_loop_takes_address(const struct kl_ctokens *tokens, size_t i);
 /** Check that tokens first ... last assign to `name`, or take its address. */
 bool kl_loop_assigns(const struct kl_ctokens *tokens, size_t first, size_t last, const char *name);
 
-/* --- statements ------------------------------------------------------------------------------- */
+/*
+ * --- statements -------------------------------------------------------------------------------
+ */
 
 enum kl_cstmt_kind {
 	KL_CSTMT_DECLARE, /* "type name = value;" */
@@ -73,7 +75,7 @@ enum kl_cstmt_kind {
 
 struct kl_cstmt {
 	enum kl_cstmt_kind kind;
-	size_t first, last; /* its tokens, with the ';' */
+	size_t first, last; /* tokens of the statement, with the ';' */
 	size_t name; /* of DECLARE: token of the name; of ASSIGN: first token of the target */
 	size_t target_last; /* of ASSIGN: last token of the target */
 	char op;            /* of ASSIGN: '=', or the operator before the '=' */

@@ -41,7 +41,7 @@ struct kl_allowed kl_element_allowed(const struct kl_output *output,
 double kl_element_least(const struct kl_output *output, double truth);
 
 struct kl_element_result {
-	double d, allowed; /* error and its limit; allowed < 0: no error was computed */
+	double d, allowed; /* error and its limit; `allowed` is below 0 if no error was computed */
 	const char *why;   /* what is wrong with the element; NULL if it is right */
 };
 

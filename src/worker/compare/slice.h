@@ -95,7 +95,7 @@ struct kl_slice_search {
 		 */
 		*slice;
 	size_t first;                /* index of slot[0] in `slice` */
-	bool zeros_tie;              /* if bits are compared: zeros of either sign are equal */
+	bool zeros_tie;              /* if bits are compared, zeros of either sign count as equal */
 	struct kl_slice_found *slot; /* initially NULL; freed by the caller */
 };
 

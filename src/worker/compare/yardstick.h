@@ -49,8 +49,9 @@ struct kl_yardstick {
 	double *most; /* by group: largest error of all executions */
 
 	/* the rest is computed by kl_yardstick_finish() */
-	double freedom;                   /* effective degrees of freedom of the rms^2 of a group */
-	double room;                      /* factor for honest errors with this `freedom` */
+	double freedom; /* effective degrees of freedom of the rms^2 of a group */
+	/* factor by which honest errors with this `freedom` are raised */
+	double room;
 	bool across;                      /* all groups have one error, error[0] */
 	struct kl_yardstick_error *error; /* by group: honest error, without `room` */
 };

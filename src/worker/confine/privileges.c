@@ -25,6 +25,7 @@ bool kl_privileges_drop(void)
 	struct __user_cap_data_struct none[2] = { { 0 } };
 
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* may fail without privilege: harmless */
+		/* this fails without privilege, which does no harm */
+		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	return !syscall(SYS_capset, &header, none) && !has_capabilities();
 }

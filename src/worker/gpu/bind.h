@@ -52,13 +52,14 @@ void kl_gpu_module_free(struct kl_gpu_module *module, const struct kl_gpu_device
 struct kl_gpu_tensor_layout {
 	uint64_t bytes; /* size of the data; 0 if it is not a tensor, or an empty one */
 	bool tensor;    /* this argument of the contract is a tensor */
-	bool writable;  /* the kernel may write it (out, inout) */
+	bool writable;  /* the kernel may write the tensor (out, inout) */
 	/*
-	 * the kernel only writes it (out); before calls it is filled with one of the poison
+	 * the kernel only writes the tensor (out); before calls it is filled with one of the poison
 	 * patterns below
 	 */
 	bool output;
-	bool zeros; /* an output that must be zero before each call; its pattern is all zero */
+	/* the tensor is an output that must be zero before each call; its pattern is all zero */
+	bool zeros;
 	/*
 	 * `from`: enum kl_gpu_from, the type of the elements that the host writes (`upload` bytes
 	 * in all); the GPU widens each element to `real` bytes. `from` is 0 if the host writes the

@@ -194,7 +194,7 @@ static bool sums_products(struct kl_cudnn *cudnn, void *config)
 	if (cudnn->rc ||
 	    cudnn->get(config, A_ENGINECFG_ENGINE, KL_CUDNN_T_DESCRIPTOR, 1, &n, &engine) ||
 	    cudnn->get(engine, A_ENGINE_NOTES, KL_CUDNN_T_NOTE, MAX_NOTES, &n, note))
-		return true; /* not known: keep the engine, since its answers are judged */
+		return true; /* not known, so keep the engine: its answers are judged */
 	for (int64_t i = 0; i < n && i < MAX_NOTES; i++)
 		if (note[i] == NOTE_FFT ||
 		    (note[i] >= NOTE_WINOGRAD && note[i] <= NOTE_WINOGRAD_LAST))

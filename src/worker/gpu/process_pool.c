@@ -204,7 +204,10 @@ static int choose_device(int *out, struct kl_gpu_processes *processes,
 		if (err == 0)
 			return 0;
 		if (err != KL_EBUSY) {
-			/* locks do not work here, so no other process holds one: go on unlocked */
+			/*
+			 * locks do not work here, so no other process holds one; continue without a
+			 * lock
+			 */
 			kl_gpu_processes_note(processes, "the GPU could not be locked: %s",
 					      kl_error_last());
 			kl_error_clear();

@@ -16,7 +16,7 @@
 #include "base/sealed.h"
 #include "worker/gpu/wall.h"
 
-#define ENDED 1 /* the socket is closed: no more requests */
+#define ENDED 1 /* the socket is closed, so no request follows */
 #define SETTLE_MS 1000
 
 /* -- receiving requests, sending replies ------------------------------------------ */

@@ -35,7 +35,7 @@ struct kl_gpu_server {
 		uint32_t module, set;
 	} bind[KL_GPU_MAX_BINDS];
 	struct kl_cu_event *before, *after; /* recorded before and after the launches of a call */
-	struct kl_cu_event *others;         /* host code: recorded to wait for other streams */
+	struct kl_cu_event *others;         /* with host code: recorded to wait for other streams */
 	struct kl_gpu_launcher *launcher;   /* loaded host code; NULL if there is none */
 	/* struct kl_gpu_timing of timing/server_state.h; NULL until the profile needs it */
 	void *time;

@@ -73,8 +73,9 @@ enum kl_gpu_for { KL_GPU_FOR_DEVICE, KL_GPU_FOR_HOST };
 /* Whether the process can take further requests. */
 enum kl_gpu_state_after {
 	KL_GPU_WELL,
-	KL_GPU_LOST,  /* the context is lost: kill the process */
-	KL_GPU_STUCK, /* a kernel is still running: kill the process, then probe the GPU */
+	KL_GPU_LOST, /* the context is lost, so the process must be killed */
+	/* a kernel is still running: the process must be killed, and the GPU probed */
+	KL_GPU_STUCK,
 };
 
 /* Common beginning of all replies. */
@@ -144,13 +145,13 @@ struct kl_gpu_do_call { /* request */
 
 enum kl_gpu_call_end {
 	KL_GPU_CALL_OK,
-	KL_GPU_CALL_FAULT,    /* the context is lost: the process must be killed */
+	KL_GPU_CALL_FAULT,    /* the context is lost, so the process must be killed */
 	KL_GPU_CALL_HANG,     /* a kernel is still running: the process must be killed */
-	KL_GPU_CALL_REFUSED,  /* a launch was refused: the process can go on */
+	KL_GPU_CALL_REFUSED,  /* a launch was refused; the process can be used again */
 	KL_GPU_CALL_SLACK,    /* a write outside of tensor `arg`, at byte `where` */
 	KL_GPU_CALL_SCRATCH,  /* scratch was left in a wrong state: see r.message */
 	KL_GPU_CALL_RETURNED, /* host code: klineage_launch returned `launch`, which is not 0 */
-	/* host code: the device was still busy for `where` ns after the stream was done */
+	/* host code: the device was busy for another `where` ns after the stream was done */
 	KL_GPU_CALL_LATE,
 };
 

@@ -232,7 +232,7 @@ static bool is_enough(const struct kl_blocks *blocks, size_t *look, int64_t ms)
 		return true;
 	if (blocks->n < blocks->min ? !slow : blocks->n < *look)
 		return false;
-	/* computing an interval takes time quadratic in the number of blocks: do it rarely */
+	/* computing an interval takes time quadratic in the number of blocks, so do it rarely */
 	*look = blocks->n + 1 + blocks->n / 8;
 	return is_settled(blocks, ms);
 }

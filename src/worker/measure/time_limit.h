@@ -21,7 +21,10 @@
  * time. `ns[i]` is the longest time of a call at job->point[i]; 0 if there is no call.
  */
 int64_t kl_time_limit(const struct kl_job *job, const struct kl_point *pt, const int64_t *ns);
-/** Return the limit in ms of `n` calls together, expected to take `ns` each; `ns` <= 0: unknown. */
+/**
+ * Return the limit in ms of `n` calls together, expected to take `ns` each; `ns` is 0 or less if
+ * unknown.
+ */
 int64_t kl_time_limit_of(const struct kl_job *job, double ns, size_t n);
 
 #endif

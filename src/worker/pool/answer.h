@@ -16,7 +16,8 @@
  *	kl_answer_compare(&mismatch, job, m, &x);
  */
 struct kl_answer {
-	char *bytes[KL_MAX_ARGS]; /* by argument; NULL if it is not an output, or no room yet */
+	/* by argument; NULL if it is not an output, or has no buffer yet */
+	char *bytes[KL_MAX_ARGS];
 };
 
 void kl_answer_release(struct kl_answer *answer);

@@ -19,13 +19,14 @@ struct kl_poolbuild {
 	/* members grouped by point, each point's first noise draw first */
 	const struct kl_member *member;
 	size_t n;
-	const bool *skip; /* by member: do not make it; NULL to make all */
+	const bool *skip; /* by member: true to skip it; NULL to make all */
 	/* memory of zeros for all members, and where each of them begins (kl_poolfile_places()) */
 	char *base;
 	const size_t *at;
 	/* if this becomes true, stop with KL_EINTR; NULL if it never stops */
 	const atomic_bool *stop;
-	bool *none; /* output, by member: a twin or a further band could not be made */
+	/* output, by member: true if it is a twin or in a further band, and could not be made */
+	bool *none;
 	/*
 	 * output, one for each point of the job: the lowest times in ns of a call in double and of
 	 * a call in float, added up; NULL if not wanted

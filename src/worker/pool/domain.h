@@ -27,8 +27,8 @@ struct kl_domain_draw {
 	const int64_t (*known)[KL_MAX_DIMS];
 	size_t nknown;
 	/*
-	 * smallest and largest value of each dim, in addition to the conditions; `least` 0: no such
-	 * limit
+	 * smallest and largest value of each dim, in addition to the conditions; no limit if
+	 * `least` is 0
 	 */
 	int64_t least[KL_MAX_DIMS], most[KL_MAX_DIMS];
 	double volume; /* largest product of all dims, where 0 counts as 1 */

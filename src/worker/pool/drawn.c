@@ -20,7 +20,7 @@
 #define MOST_VOLUME ((double)(1 << 24))
 #define SMALLER 64 /* ratio of the volume limits of the larger and the smaller point of a pair */
 #define LEAST_BYTES ((int64_t)1 << 20)
-#define MOST_BYTES ((int64_t)64 << 20) /* of all tensors together */
+#define MOST_BYTES ((int64_t)64 << 20) /* maximum bytes of all tensors together */
 #define LEAST_EXTENT 64
 #define LOOKS 32 /* maximum number of points to draw in search of a large one */
 

@@ -20,9 +20,9 @@ struct kl_pool {
 	char *base; /* the mapped file of all members; NULL if not mapped */
 	size_t bytes;
 	size_t *at; /* where each planned member begins in the file */
-	/* for each planned member: it could not be made, or it is late and not needed */
+	/* true for each planned member that could not be made, or is late and not needed */
 	bool *none;
-	bool *measured; /* for each planned member: its honest errors are in the yardsticks */
+	bool *measured; /* true for each planned member whose honest errors are in the yardsticks */
 	struct kl_yardsticks yardsticks;
 };
 

@@ -74,9 +74,9 @@ static void put_copy(struct kl_answer *answer, const struct kl_job *job,
 struct trivial_answer {
 	size_t out;
 	enum trivial kind;
-	size_t in;                        /* COPY: the input that is copied */
-	const struct kl_member *previous; /* PREVIOUS: the member whose answer is given again */
-	bool is_task; /* COPY: the copy has all bits right, so copying is the kernel's task */
+	size_t in;                        /* for COPY: the input that is copied */
+	const struct kl_member *previous; /* for PREVIOUS: the member whose answer is given again */
+	bool is_task; /* for COPY: the copy has all bits right, so copying is the kernel's task */
 };
 
 /* clang-format off */

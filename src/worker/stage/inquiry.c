@@ -218,7 +218,7 @@ static bool fail_noise(struct kl_inquiry *inquiry, const struct kl_round *round,
 		err = kl_compare(&mismatch, inquiry->job, noise, got);
 	if (err != KL_ENO) {
 		if (err < 0)
-			kl_error_clear(); /* ignore it: the kernel is wrong anyway */
+			kl_error_clear(); /* ignore the error, because the kernel is wrong anyway */
 		return false;
 	}
 	inquiry->failed = (struct kl_failed_call){ .member = index, .right = right };

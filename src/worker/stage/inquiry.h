@@ -30,11 +30,12 @@ struct kl_inquiry {
 	int64_t calls, elements;     /* judged calls, and elements compared in them */
 	double margin;               /* highest margin of a call (compare.h) */
 	const char *class;           /* class of the failure; NULL if there is none so far */
-	/* if nothing failed: why the calls prove too little; "" if there is no doubt */
+	/* if nothing failed: the reason why the calls prove too little; "" if there is no doubt */
 	char doubt[240];
 	json_t *failure;   /* the failure as in the result; NULL if there is none so far */
 	char message[900]; /* the failure in words */
-	bool *passed[2]; /* [right][member]: the member was answered correctly on this guard side */
+	/* passed[right][member] is true if the member was answered correctly on this guard side */
+	bool *passed[2];
 	struct kl_judge judge;
 	/* how wrong answers are redrawn; not redrawn until `stage` is set */
 	struct kl_redraw redraw;

@@ -401,7 +401,7 @@ static void lay_out(struct kl_gpu_tensor_layout *layout, const struct kl_job_arg
 	layout->output = arg->kind == KL_ARG_OUT;
 	layout->zeros = arg->zeros;
 	if (layout->zeros)
-		return; /* its masks stay 0, so that it is filled with zeros */
+		return; /* the masks stay 0, so that the tensor is filled with zeros */
 	kl_poison_mask(&layout->keep, &layout->set, dtype, false);
 	kl_poison_mask(&layout->keep_like, &layout->set_like, dtype, true);
 }

@@ -61,10 +61,11 @@ struct kl_times {
 };
 
 struct kl_cpu_subject {
-	struct kl_subject base;     /* must be first, see subject_ops.h */
-	pid_t pid;                  /* 0 if the child has ended */
-	bool traced, precise;       /* precise: calls are timed, so the parent spins */
-	int socket;                 /* to the child; -1 if closed, after the answer to its hello */
+	struct kl_subject base; /* must be first, see subject_ops.h */
+	pid_t pid;              /* 0 if the child has ended */
+	bool traced, precise;   /* precise: calls are timed, so the parent spins */
+	/* socket to the child; -1 if closed, after the answer to the child's hello */
+	int socket;
 	int64_t call_ms, limit_ms;  /* job->call_ms; the limit of the next call */
 	struct kl_control *control; /* shared with the child */
 	struct kl_wire_call *args;  /* shared with the child: the arguments of the next call */
@@ -95,9 +96,7 @@ struct kl_cpu_subject {
 	struct kl_rng rng; /* draws nonces and spot checks */
 	struct kl_spot_check check;
 	uint64_t last; /* without ptrace: the nonce of the last call */
-	/*
-	 * of an empty call, in ns: time to `done`, time to the trap, and how much the latter varies
-	 */
+	/* of an empty call, in ns: time to `done`, time to the trap, and variation of the latter */
 	int64_t empty_done, empty_trap, jitter;
 };
 

@@ -57,8 +57,8 @@ struct kl_team {
 struct kl_member {
 	struct kl_team *team;
 	uint32_t id;            /* number in the team */
-	uint32_t shares;        /* number of constructs that it has met in this region */
-	struct kl_share *share; /* the construct that it is in */
+	uint32_t shares;        /* number of constructs that the thread has met in this region */
+	struct kl_share *share; /* the construct that the thread is in */
 	uint64_t trip;          /* static loop: number of chunks that it took */
 	uint64_t turn;          /* ordered loop: number of its chunk */
 };

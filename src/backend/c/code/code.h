@@ -36,9 +36,10 @@ enum kl_insn_use {
 
 struct kl_insn {
 	uint32_t addr, len;
-	const char *op;      /* mnemonic without prefixes: "vaddps" */
-	const char *args;    /* AT&T operands, "" if there is none */
-	bool rep, lock, seg; /* rep, lock: it has this prefix; seg: it uses %fs or %gs */
+	const char *op;   /* mnemonic without prefixes: "vaddps" */
+	const char *args; /* AT&T operands, "" if there is none */
+	/* `rep` and `lock` if it has this prefix, `seg` if it uses %fs or %gs */
+	bool rep, lock, seg;
 	enum kl_insn_use use;
 };
 
@@ -46,13 +47,13 @@ enum kl_ref_kind { KL_REF_NONE, KL_REF_CODE, KL_REF_DATA, KL_REF_EXTERN };
 struct kl_ref {
 	enum kl_ref_kind kind;
 	/*
-	 * CODE: indices in kl_code.func and kl_code.insn; insn is ninsn if no instruction starts
-	 * there
+	 * for CODE: indices in kl_code.func and kl_code.insn; insn is ninsn if no instruction
+	 * starts there
 	 */
 	size_t func, insn;
-	size_t obj, sec;  /* DATA: object and section */
-	int64_t off;      /* DATA: offset in the section; EXTERN: offset from the symbol */
-	const char *name; /* EXTERN: the symbol; borrowed */
+	size_t obj, sec;  /* for DATA: object and section */
+	int64_t off;      /* for DATA: offset in the section; for EXTERN: offset from the symbol */
+	const char *name; /* for EXTERN: the symbol; borrowed */
 };
 
 struct kl_func {

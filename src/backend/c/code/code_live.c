@@ -28,10 +28,11 @@ struct live {
 	struct kl_code *code;
 	enum kl_insn_use use; /* the use that this pass marks */
 	struct places todo;
-	bool *returns;             /* for each function: it can return */
+	bool *returns;             /* true for each function that can return */
 	struct places *waiting;    /* for each function: places that are executed once it returns */
 	struct kl_targets *tables; /* for each function: targets in its jump tables */
-	bool *has_tables;          /* for each function: its jump tables were read into `tables` */
+	/* true for each function whose jump tables were read into `tables` */
+	bool *has_tables;
 	/* the target of a call or jump in the executed code depends on data */
 	bool open;
 };

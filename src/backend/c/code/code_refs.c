@@ -165,11 +165,13 @@ void kl_code_branch_target(struct kl_ref *out, const struct kl_code *code, size_
 		*out = (struct kl_ref){ .kind = KL_REF_NONE };
 }
 
-/* ---- finding what the entry reaches ---- */
+/*
+ * ---- finding what the entry reaches ----
+ */
 
 struct reach {
 	struct kl_code *code;
-	bool **seen; /* for each object and data section: it was added to `todo` */
+	bool **seen; /* true for each object and data section that was added to `todo` */
 	/* data sections whose pointers are not followed yet */
 	struct {
 		size_t obj, sec;

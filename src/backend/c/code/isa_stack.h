@@ -19,14 +19,19 @@ enum kl_isa_stack_kind {
 	KL_ISA_STACK_FRAME, /* mov %rsp, %rbp */
 	KL_ISA_STACK_LEAVE, /* rsp = rbp + by; the instruction leave also pops rbp */
 	KL_ISA_STACK_RBP,   /* pop %rbp */
-	KL_ISA_STACK_OTHER, /* everything else: copies an address of the stack, indexes it ... */
+	/* any other use of the stack, such as copying or indexing an address of it */
+	KL_ISA_STACK_OTHER,
 };
 
 struct kl_isa_stack {
 	enum kl_isa_stack_kind kind;
-	bool frame; /* STORE: the base is rbp, not rsp */
-	bool pops;  /* LEAVE: also pops rbp */
-	bool sets;  /* NONE, STORE: changes rbp, which holds no address of the stack */
+	bool frame; /* for STORE: the base is rbp, not rsp */
+	bool pops;  /* for LEAVE: the instruction also pops rbp */
+	/*
+	 * for NONE and STORE: the instruction changes rbp, and rbp then holds no address of the
+	 * stack
+	 */
+	bool sets;
 	int64_t by, disp;
 	unsigned size;
 };

@@ -13,7 +13,7 @@
 #define MAGIC "!<arch>\n"
 #define MAGIC_BYTES ((size_t)8)
 #define HEADER_BYTES ((size_t)60)
-#define SIZE_AT 48 /* offset of the size in a member's header; the size has ten digits */
+#define SIZE_AT 48 /* offset of the member's size in its header; the size has ten digits */
 #define SIZE_DIGITS 10
 
 struct entry {

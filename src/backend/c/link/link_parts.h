@@ -31,8 +31,9 @@ enum kl_link_kind {
 /* What a symbol refers to. */
 struct kl_link_target {
 	enum kl_link_kind kind;
-	uint32_t obj, sec; /* PLACE: object and section; COMMON: object and symbol */
-	uint64_t value;    /* PLACE: offset in the section; IMPORT: index in kl_linker.import */
+	uint32_t obj, sec; /* for PLACE: object and section; for COMMON: object and symbol */
+	/* for PLACE: offset in the section; for IMPORT: index in kl_linker.import */
+	uint64_t value;
 };
 
 struct kl_link_section {

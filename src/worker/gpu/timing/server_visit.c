@@ -118,7 +118,7 @@ static void make_graph(struct kl_gpu_timing *timing, struct kl_gpu_timed *timed,
 		return;
 	rc = timing->cu->capture_begin(
 		timing->device->stream,
-		2 /* CU_STREAM_CAPTURE_MODE_RELAXED: no call is forbidden */);
+		2 /* CU_STREAM_CAPTURE_MODE_RELAXED, which forbids no call */);
 	if (!rc) {
 		rc = launch_all(timing, timed, visit, &which);
 		if (timing->cu->capture_end(timing->device->stream, &graph) || rc || !graph)
