@@ -59,7 +59,7 @@ struct kl_adopt_report {
 
 /**
  * Write the contract, the oracle and copies of generated headers; the repository must have a
- * worktree. Return KL_EEXISTS if one of these files exists, and nothing was written. Return
+ * worktree. Return KL_EEXISTS if one of these files exists; nothing is written then. Return
  * KL_ECANNOT if the build cannot run in the jail. Return KL_ENOTFOUND if no build was found that
  * compiles the file. Return KL_EUSAGE if `build_options` is not a list of options. Return
  * KL_EINVALID if the file or the build cannot be adopted. Hints tell the user what to do.

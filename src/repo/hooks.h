@@ -65,12 +65,12 @@ void kl_hooks_release(struct kl_hooks *hooks);
 /**
  * Install all hooks. `hooks` comes from kl_hooks_look() and is updated; hooks->way must not be
  * KL_HOOKS_BY_HAND. Installing again is no error and updates older files of ours. Return KL_EEXISTS
- * if nothing was written, because of an existing file that the message names.
+ * if an existing file, which the message names, is in the way; nothing is written then.
  */
 int kl_hooks_install(struct kl_hooks *hooks, struct kl_repo *repo, bool chain);
 /**
  * Remove everything that kl_hooks_install() created, and give chained hooks their old names. Return
- * KL_EEXISTS if one of our files was edited, and nothing was changed.
+ * KL_EEXISTS if one of our files was edited; nothing is changed then.
  */
 int kl_hooks_uninstall(struct kl_hooks *hooks, struct kl_repo *repo);
 

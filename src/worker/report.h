@@ -35,7 +35,7 @@ struct kl_report {
 /**
  * Open a report in the file `path`, or resume the report that the file has; NULL to write to
  * stdout. `bundle` is the digest of the bundle. Return KL_EINVALID if the file is not a report of
- * this bundle, and is left unchanged. Return KL_EBUSY if another worker is writing it.
+ * this bundle; the file is left unchanged. Return KL_EBUSY if another worker is writing it.
  */
 int kl_report_open(struct kl_report *report, const char *path, const char *bundle);
 /** Return true if the report has the result of the job with this digest. */

@@ -25,7 +25,10 @@ void kl_members_plan_timed(struct kl_member **out, size_t *n, const struct kl_jo
  */
 double kl_members_freedom(const struct kl_job *job, const struct kl_point *pt);
 
-/** Plan `draws` more draws of the band of `of` (of a twin: noise), for kl_pool_make_again(). */
+/**
+ * Plan `draws` more draws of the band of `of`, or of the noise band if `of` is a twin, for
+ * kl_pool_make_again().
+ */
 void kl_members_plan_again(struct kl_member **out, size_t *n, const struct kl_job *job,
 			   const struct kl_member *of, size_t draws);
 

@@ -30,9 +30,9 @@ void kl_yardsticks_finish(struct kl_yardsticks *yardsticks);
 bool kl_yardsticks_settled(const struct kl_yardsticks *yardsticks, const struct kl_point *pt,
 			   double least);
 /**
- * Return the yardstick of rule `index` for a member: that of its band (of a twin: noise) or, if its
- * band has at most one execution and elements share roundings, that of the noise band. Return NULL
- * if the member's own honest errors decide.
+ * Return the yardstick of rule `index` for a member: that of its band (for a twin, that of the
+ * noise band) or, if its band has at most one execution and elements share roundings, that of the
+ * noise band. Return NULL if the member's own honest errors decide.
  */
 const struct kl_yardstick *kl_yardsticks_find(const struct kl_yardsticks *yardsticks,
 					      const struct kl_member *member, size_t index);

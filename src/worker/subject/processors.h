@@ -29,7 +29,7 @@ void kl_processors_choose(struct kl_processors *out);
  */
 uint32_t kl_processors_spread(int16_t *out, uint32_t n, int cpu);
 
-/** Let the calling thread run on processor `cpu` only; below 0: on any. */
+/** Let the calling thread run only on processor `cpu`, or on any processor if `cpu` is below 0. */
 int kl_processors_pin(int cpu);
 
 #endif
