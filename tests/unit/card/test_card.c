@@ -308,7 +308,7 @@ static void another_lineage_needs_two_states(void **state)
 	assert_int_equal(card->status, KL_CARD_ADMITTED);
 }
 
-/* The states of a condition that schema 1 does not have, and what each of them must have. */
+/* The states of a condition that schema 1 does not have, and the members that each requires. */
 static void conditions_have_four_states(void **state)
 {
 	static const struct {

@@ -370,7 +370,7 @@ static void write_long(struct writer *writer)
 		kl_buf_addch(&writer->out, ' ');
 }
 
-/* Small ones of few names, so that one may follow from another. */
+/* Small predicates with few names, so that one may follow from another. */
 static void write_alike(struct writer *writer)
 {
 	static const char *const forms[] = {

@@ -115,7 +115,7 @@ static void order_does_not_matter(void **state)
 			if (strcmp(text, first))
 				fail_msg("seed %llu, order %d:\n%s\n--- first:\n%s",
 					 (unsigned long long)seed, i, text, first);
-			/* what comes of it is a card */
+			/* the result is a valid card */
 			assert_ok(kl_card_parse(&again, "merged", text, strlen(text)));
 			rows = again->evidence.n + again->ver.n;
 			shuffle(order, &rng);
@@ -235,7 +235,7 @@ static void what_was_taken_out_stays_out(void **state)
 	assert_int_equal(find_pre(out, "gone"), 0);
 	assert_true(find_pre(out, "kept")); /* changed there: not thrown away */
 	assert_true(find_pre(out, "new"));
-	assert_null(out->risk.v[0].violates); /* what it spoke of is gone */
+	assert_null(out->risk.v[0].violates); /* its precondition is gone */
 }
 
 static void a_tombstone_wins(void **state)

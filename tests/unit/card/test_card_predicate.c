@@ -63,7 +63,7 @@ static void evaluates(void **state)
 		{ "M == M", KL_UNKNOWN },
 		{ "K == 1 || K == 2 && M > 1", KL_FALSE },
 		{ "K == 4096 || K == 2 && M > 1", KL_TRUE },
-		/* what cannot be computed */
+		/* values that cannot be computed */
 		{ "K / zero == 1", KL_UNKNOWN },
 		{ "K % zero == 1", KL_UNKNOWN },
 		{ "big + 1 > 0", KL_UNKNOWN },
@@ -234,7 +234,7 @@ static enum kl_truth not(enum kl_truth truth) {
 				     KL_TRUE;
 }
 
-/* what is true or false stays so, however much more becomes known */
+/* a predicate that is true or false stays so when more facts become known */
 static void knowing_more_never_changes_an_answer(void **state)
 {
 	size_t decided = 0;
@@ -267,7 +267,10 @@ static void knowing_more_never_changes_an_answer(void **state)
 	assert_true(decided > 1000); /* or nothing was tested */
 }
 
-/* where everything is known and nothing goes wrong it is what a contract's domain means */
+/*
+ * if all facts are known and nothing overflows, a predicate means the same as in a contract's
+ * domain
+ */
 static void agrees_with_contracts(void **state)
 {
 	static const struct kl_expr_names expr_names = { .name = names, .n = 4 };
@@ -378,7 +381,7 @@ static void gen_atoms(struct kl_buf *buf, struct kl_rng *rng, int depth)
 	}
 }
 
-/* what is called weaker holds wherever the other does */
+/* a predicate that is called weaker holds wherever the other predicate holds */
 static void no_relation_is_wrong(void **state)
 {
 	size_t related = 0;

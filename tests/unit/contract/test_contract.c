@@ -299,7 +299,7 @@ static void check_oracle_plan(const struct kl_contract *contract, const char *ro
 	assert_ok(kl_launch_parse(&launch, contract, path, text.ptr, text.len, NULL, 0, "sm_90a"));
 }
 
-/* What we ship must be what we read. */
+/* The shipped contracts must be readable. */
 static void templates_parse(void **state)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec names = KL_STRVEC_INIT;

@@ -493,7 +493,7 @@ static void each_dtype_gets_its_rule(void **state)
 	}
 }
 
-/* A plan calls a kernel what its source calls it, with the template arguments of its launch. */
+/* A plan names a kernel as its source does, with the template arguments of its launch. */
 static void plans_name_kernels(void **state)
 {
 	/* clang-format off */
@@ -564,7 +564,7 @@ static void launches_become_plans(void **state)
 		  "\"((n - 1) / 128 + 1)\"", "128", "\"128 * 4\"" },
 		{ "k<<<dim3(m, TILE), dim3{TILE, TILE}>>>(x, m);", "n, 16", "16, 16", NULL },
 		{ "k<<<m / 4u, 32>>>(x, m);", "\"n / 4\"", "32", NULL },
-		/* what a plan cannot say, and what is not known */
+		/* values that a plan cannot express, and unknown values */
 		{ "k<<<props.sms, 32>>>(x, m);", NULL, "32", NULL }, { "k<<<count(m), 32>>>(x, m);", NULL, "32", NULL },
 		{ "int b = 1; b = 2; k<<<b, b>>>(x, m);", NULL, NULL, NULL }, { "b = b; k<<<b, 8>>>(x, m);", NULL, "8", NULL },
 		{ "other<<<1, 2>>>(x, m);", NULL, NULL, NULL }, { "k<<<1.5, 2>>>(x, m);", NULL, "2", NULL },

@@ -69,7 +69,7 @@ static void what_is_put_is_got(void **state)
 	assert_same(back, other);
 	assert_ok(kl_cache_put(fixture.repo, &fixture.key, other));
 	assert_ok(kl_cache_get(&again, fixture.repo, &fixture.key));
-	/* git does not mind what lies there */
+	/* git ignores files in this directory */
 	sh(fixture.dir, "git fsck --strict && test -z \"$(git status --porcelain)\"");
 }
 
@@ -207,7 +207,7 @@ static void put(struct fixture *fixture, const char *parent, bool quick, struct 
 	kl_event_free(event);
 }
 
-/* Whoever wants any verdict on these files gets the one that says most; a failure above all. */
+/* A lookup without a key returns the verdict that says most about the files: a failure first. */
 static void whatever_is_known_is_found(void **state)
 {
 	KL_AUTO(fixture_close) struct fixture fixture = { 0 };

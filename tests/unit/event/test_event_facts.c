@@ -73,7 +73,7 @@ static void test_judge(void **state)
 		  "gone: prefetch" },
 		{ "prefetch", "prefetch vec.256", "", "prefetch vec.256", "", KL_DELTA_UNMOVED,
 		  "still there: prefetch" },
-		/* what else went is allowed, but the step removed nothing of its mechanism */
+		/* the other facts may disappear, but the step removed no fact of its mechanism */
 		{ "fma", "avx2.fma spill", "", "avx2.fma", "", KL_DELTA_UNMOVED,
 		  "still there: avx2.fma" },
 		{ "prefetch", "spill", "", "", "", KL_DELTA_UNMOVED, "no primary fact" },

@@ -121,7 +121,7 @@ static json_t *check(const char *verdict, const char *time)
 	return entry;
 }
 
-/* What the quick stages passed is no pass; what they saw fail has failed. */
+/* A check by the quick stages is not a pass, but its failure is a failure. */
 static void a_check_is_no_verdict_but_its_failure_is(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
@@ -186,7 +186,7 @@ static void profiles_come_in_one_order(void **state)
 	assert_lists_equal(&fa.profiles, &fb.profiles);
 }
 
-/* A union of notes has no order: what comes out must not depend on it. */
+/* A union of notes has no order, so the result must not depend on the order. */
 static void order_of_lines_does_not_matter(void **state)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf left = KL_BUF_INIT, right = KL_BUF_INIT;

@@ -287,7 +287,7 @@ static void damaged_is_made_anew(void **state)
 	assert_sh("3", other.dir, "ls .git/klineage/cache/events-*.index | wc -l");
 }
 
-/* Whoever wrote it, and however good its sum: what is taken can be asked. */
+/* Whoever wrote the file, and even if its checksum is right, an accepted index can be queried. */
 static void hostile(void **state)
 {
 	KL_AUTO(fixture_release) struct fixture other = fixture("hostile", 20);

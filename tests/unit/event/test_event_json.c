@@ -257,7 +257,7 @@ static void an_event_is_made_of_its_members(void **state)
 		"\"tier\":\"host-sandboxed\",\"time\":\"t\",\"v\":1,\"verdict\":\"pass\",\"workload\":\"w\"}");
 }
 
-/* A draft comes back with a result: what it lacks is added, what it says stays. */
+/* When a draft comes back with a result, missing members are added and its own members stay. */
 static void a_draft_becomes_an_event(void **state)
 {
 	KL_AUTO(kl_event_freep) struct kl_event *first = made(), *event = NULL;

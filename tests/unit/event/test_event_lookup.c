@@ -4,7 +4,7 @@
 #include "repo/notes.h"
 #include "signing_lib.h"
 
-/* Which lines of notes the lookup takes, and what it counts as unsigned. */
+/* Which lines of notes the lookup accepts, and which it counts as unsigned. */
 
 struct fixture {
 	char *dir;
@@ -13,7 +13,7 @@ struct fixture {
 	char surface[KL_DIGEST_HEX], contract[KL_DIGEST_HEX];
 };
 
-/* `config`: a setting to make; NULL: none */
+/* `config` is a setting to make, or NULL */
 static void fixture_open(struct fixture *fixture, const char *name, const char *config)
 {
 	KL_AUTO(kl_freep) char *hex = NULL;

@@ -56,7 +56,8 @@ static void one_case_has_no_points(void **state)
 
 	kl_profile_of_result(&profile, record, weight, 1, NULL);
 	assert_int_equal(profile.npoint, 0);
-	json_decref(kl_steal(&record)); /* what it borrows it holds itself */
+	/* the profile holds a reference to the JSON that it borrows from */
+	json_decref(kl_steal(&record));
 	doc = kl_profile_json(&profile, NULL);
 	kl_json_canonical(&text, doc);
 	assert_string_equal(text.ptr,
@@ -65,7 +66,7 @@ static void one_case_has_no_points(void **state)
 			    "\"what\":\"parent\"}]}");
 }
 
-/* What is not known here, or not what it should be, is written as it was read. */
+/* Unknown members, and members of a wrong type, are written as they were read. */
 static void what_is_not_known_survives(void **state)
 {
 	static const char *const rows[] = {

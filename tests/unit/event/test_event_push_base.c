@@ -68,7 +68,7 @@ static void list_is_that_of_the_base(void **state)
 
 	assert_string_equal(base_of(&other, "second", "first", NULL), "first");
 	assert_string_equal(base_of(&other, "second", NULL, NULL), "first");
-	/* the branch of the signers is ahead of what is pushed */
+	/* the branch of the signers is ahead of the pushed commits */
 	sh(other.dir, "git config klineage.signers main");
 	kl_repo_free(other.r);
 	assert_ok(kl_repo_open_at(&other.r, other.dir));
@@ -111,7 +111,7 @@ static void tags_are_followed_and_absent_commits_are_not(void **state)
 	assert_ok(kl_push_base(&own, &base, other.r, &ref, 1, &commit, 1));
 	assert_true(own);
 	assert_memory_equal(&base, &first, sizeof(base));
-	/* what is no commit has no list */
+	/* an object that is not a commit has no list */
 	ref.local = oid_of(other.dir, "first:.klineage/allowed_signers");
 	assert_ok(kl_push_base(&own, &base, other.r, &ref, 1, &commit, 1));
 	assert_false(own);

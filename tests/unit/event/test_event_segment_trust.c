@@ -72,7 +72,7 @@ static struct kl_event *make_event(const struct fixture *fixture, const char *ki
 			true);
 }
 
-/* Add the event to a segment, signed by `name`; NULL: by nobody. */
+/* Add the event to a segment, signed by `name`, or unsigned if `name` is NULL. */
 static void add_event(struct fixture *fixture, struct kl_event *event, const char *name)
 {
 	KL_AUTO(kl_segment_writer_freep) struct kl_segment_writer *writer = NULL;

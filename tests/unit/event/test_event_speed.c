@@ -3,7 +3,7 @@
 
 #include "event/speed.h"
 
-/* what is compared with the parent alone */
+/* comparisons with only the parent */
 static struct kl_profile profile_of(struct kl_comparison *parent, int64_t aa)
 {
 	return (struct kl_profile){ .there = true, .aa_ppm = aa, .vs = { parent, 1 } };

@@ -169,7 +169,7 @@ static void required_signatures(void **state)
 	assert_int_equal(verdict_of(&fixture), KL_VERDICT_FAIL);
 }
 
-/* Facts come from notes without what is retracted, and without what only says so. */
+/* Facts come from notes without retracted events, and without the retractions themselves. */
 static void a_filtered_note(void **state)
 {
 	KL_AUTO(fixture_close) struct fixture fixture = { 0 };

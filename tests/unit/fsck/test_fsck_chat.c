@@ -10,7 +10,7 @@
 #include "model/request.h"
 #include "scratch.h"
 
-/* the real providers: a command that answers, and the recording of what it answered */
+/* the real providers: a command that answers, and the recording of its answers */
 #define SCRIPT                                                                                               \
 	"read -r q; n=$(printf %%s \"$q\" | tr -cd T | wc -c); "                                             \
 	"printf '{\"schema\":\"klineage.chat-reply/1\",\"text\":\"answer \\303\\244 %%s\",\"model\":\"sh\"," \

@@ -21,7 +21,7 @@
 struct level {
 	const char *name;
 	struct kl_jail jail;
-	int probed; /* 0: not yet, 1: works, -1: not here */
+	int probed; /* 0 if not probed yet, 1 if it works, -1 if it does not work here */
 	char why[512];
 };
 

@@ -43,7 +43,7 @@ static void network_replace(const char *path, const char *text)
 	KL_AUTO(kl_freep) char *file = kl_asprintf("%s/%s", scratch_root, strrchr(path, '/') + 1);
 
 	if (access(path, F_OK) < 0)
-		return; /* the C library's default is what the tests need */
+		return; /* the tests need the C library's default */
 	assert_ok(kl_fs_put(file, text, strlen(text), 0644));
 	assert_int_equal(mount(file, path, NULL, MS_BIND, NULL), 0);
 }

@@ -19,9 +19,9 @@
 #define COST 210000 /* of this reply, nano-dollars */
 
 static struct {
-	bool skips;         /* what is slept passes at once */
+	bool skips;         /* a sleep ends at once */
 	int64_t skipped_ns; /* time that passed in this way */
-	int64_t ends_ns;    /* when the outage ends; 0: it has ended */
+	int64_t ends_ns;    /* when the outage ends; 0 if it has ended */
 	void (*end)(void);  /* lets the server be reached */
 } outage;
 
@@ -97,7 +97,7 @@ static int outage_ask_during(const char *dir, int64_t ns, void (*end)(void), con
 	return err;
 }
 
-/** Check what the ledger has as settled, in nano-dollars, and that it holds nothing else. */
+/** Check the settled amount in the ledger, in nano-dollars, and that nothing is reserved. */
 static void outage_assert_settled(const char *dir, int64_t settled)
 {
 	KL_AUTO(kl_repo_freep) struct kl_repo *repo = NULL;

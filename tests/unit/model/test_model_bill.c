@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bills: each form that providers export, and what is refused. */
+/* Bills: each form that providers export, and refused files. */
 #include "model/bill.h"
 #include "model/money.h"
 #include "scratch.h"

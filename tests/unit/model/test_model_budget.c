@@ -21,7 +21,7 @@
 #define MAX_REPLY 4000
 #define DONE 0
 #define SPENT 3  /* exit code: the budget does not allow more */
-#define FAILED 4 /* a request failed, as real ones do: to be tried again */
+#define FAILED 4 /* a request failed in a way that can be repeated */
 
 static const char *const blocks[] = { "the rules", "the contract" };
 
@@ -38,7 +38,9 @@ struct tally {
 	int64_t charged, cap, fullest_ppm;
 };
 
-/* --- a walker: what a process of `deopt` does with its conversation -------------------- */
+/*
+ * --- a walker: does with its conversation what a process of `deopt` does --------------------
+ */
 
 static void be_killed_in(int64_t us)
 {
@@ -70,7 +72,7 @@ static void draw_luck(bool calm)
 	fake.way = n < KL_ARRAY_SIZE(way) && !calm ? way[n] : FAKE_GOOD;
 	fake.times = fake.asked + 1 + (int)(n % 2);
 	fake.at_once = true;
-	/* cut to what is allowed */
+	/* cut to the allowed length */
 	fake.out = calm ? 0 : (int64_t)kl_rng_below(&own, 2 * MAX_REPLY);
 	fake.before = fake.after = be_slow;
 }
@@ -189,7 +191,7 @@ static void draw_walks(struct walk *walk, size_t n, size_t group, struct kl_rng 
 
 /* --- what must be true afterwards ---------------------------------------------------------- */
 
-/* What was charged for a turn, and what the ledger has for it. */
+/* The amount charged for a turn, and the amount in the ledger. */
 struct account {
 	char charge[24]; /* the last one */
 	int64_t charged, counted;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conversations as commits: byte for byte there and back, and what is no conversation. */
+/*
+ * Conversations as commits: written and read back byte for byte, and refs that are not
+ * conversations.
+ */
 #include "model/conversation.h"
 #include "repo/refs.h"
 #include "scratch.h"

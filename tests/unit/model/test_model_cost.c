@@ -63,7 +63,7 @@ static void only_possible_counts_are_believed(void **state)
 		}
 }
 
-/* A reply without text may have no tokens; one that is not reported costs what was reserved. */
+/* A reply without text may have no tokens; a reply without a report costs the reserved amount. */
 static void no_text_needs_no_tokens(void **state)
 {
 	struct kl_cost_of of = of_request(true);
@@ -93,7 +93,7 @@ static void nothing_costs_more_than_was_reserved(void **state)
 	assert_int_equal(nano, of.reserved + 1);
 }
 
-/* The tier that served it multiplies the price; what the provider charges by its own word counts. */
+/* The price is multiplied by the factor of the tier; a cost that the provider states counts. */
 static void tiers_and_stated_costs_count(void **state)
 {
 	struct kl_cost_of of = of_request(true);

@@ -54,7 +54,7 @@ int main(void)
 	fault_tmpdir();
 	return cmocka_run_group_tests_name("chat/fault", tests, scratch_setup, scratch_teardown);
 #else
-	/* tests/t/0412-chat-fault.sh runs the one that has them */
+	/* tests/t/0412-chat-fault.sh runs the build that has fault points */
 	puts("1..0 # SKIP no fault points in this build");
 	return 0;
 #endif

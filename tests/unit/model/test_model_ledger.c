@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ledger: sums, caps, several at once, and what is no ledger. */
+/* The ledger: sums, caps, several processes at once, and refs that are not ledgers. */
 #include <sys/wait.h>
 
 #include "model/ledger.h"
@@ -209,7 +209,7 @@ static void a_reply_shrinks_to_what_is_left(void **state)
 		     kl_ledger_reserve(&reservation, f.r, "w", &left));
 	assert_contains(kl_error_hints(), "klineage.budget.induce");
 	assert_totals(f.r, 0, 9990);
-	/* exactly what is left is enough, a nano-dollar less is not */
+	/* exactly the remaining amount is enough, a nano-dollar less is not */
 	left.fixed = 0;
 	left.per_token = 1;
 	left.tokens = 20;
@@ -227,7 +227,7 @@ static void a_budget_of_nothing_allows_nothing(void **state)
 	struct kl_reservation reservation;
 
 	assert_error(KL_ENO, "budget", kl_ledger_reserve(&reservation, f.r, "w", &left));
-	left.fixed = left.per_token = 0; /* not even what is free */
+	left.fixed = left.per_token = 0; /* not even a free request */
 	assert_error(KL_ENO, "budget", kl_ledger_reserve(&reservation, f.r, "w", &left));
 	assert_sh("", f.dir, "git for-each-ref refs/klineage");
 	assert_sh("0", f.dir, "git count-objects | cut -d' ' -f1 >n; expr $(cat n) - 5 || :");
@@ -273,7 +273,9 @@ static void a_reply_moves_with_its_settlement(void **state)
 }
 
 /* children that all try at once: the cap holds, and no entry is lost */
-/* what a search spends is not in the ledger of its workload, nor in that of another search */
+/*
+ * the spending of a search is neither in the ledger of its workload nor in that of another search
+ */
 static void purses_are_apart(void **state)
 {
 	FIXTURE("purses");
@@ -340,7 +342,7 @@ static void several_at_once_keep_the_cap(void **state)
 		assert_true(settled + reserved <= left.cap);
 	}
 	assert_ok(kl_ledger_totals(&totals, f.r, "w"));
-	/* they asked for more than there was: what is left is too little for one more */
+	/* the requests exceeded the budget: the rest is too little for another one */
 	assert_true(left.cap - totals.of[0].settled - totals.of[0].reserved < 2000);
 }
 

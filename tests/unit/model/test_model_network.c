@@ -33,7 +33,7 @@ static struct {
 	const struct loss *loss;
 	struct chatd server; /* listens at `port` when the network is there again */
 	int port;
-	int listener; /* listens there and answers nothing; -1: none */
+	int listener; /* listens there and does not answer; -1 if there is none */
 } lost;
 
 static void bring_back(void)

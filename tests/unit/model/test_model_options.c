@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of requests: for all conversations, for those of a role, and what is refused. */
+/* Options of requests: for all conversations, for those of a role, and refused values. */
 #include "chat_fixture.h"
 
 #include "model/options.h"

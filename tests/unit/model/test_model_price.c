@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prices: exact, from files and configuration, and what is refused. */
+/* Prices: exact, from files and configuration, and refused values. */
 #include "model/money.h"
 #include "model/price.h"
 #include "model/provider/usage.h"

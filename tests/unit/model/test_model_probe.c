@@ -38,7 +38,7 @@ static int64_t bill_of(const struct row *row)
 		      row->usage.cache_read * 10000 + row->usage.cache_write_5m * 125000 +
 		      row->usage.cache_write_1h * 200000;
 
-	/* its usage states what is charged */
+	/* the usage states the charged amount */
 	return strcmp(row->name, "openrouter") ? sum / 1000 * row->permille : 950000000;
 }
 
@@ -119,7 +119,9 @@ static void each_row_is_probed_and_billed_to_the_cent(void **state)
 	}
 }
 
-/* What does not work is an answer; what fails is settled at what it cost, and asked for once. */
+/*
+ * A probe that does not work is a result. A failed request is settled at its cost and not repeated.
+ */
 static void a_probe_that_fails_is_settled(void **state)
 {
 	/* clang-format off */

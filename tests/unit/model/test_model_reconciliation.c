@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ledgers against a bill: sums per day and model, and what explains a difference. */
+/* Ledgers against a bill: sums per day and model, and reasons for a difference. */
 #include "model/ledger.h"
 #include "model/money.h"
 #include "model/reconciliation.h"

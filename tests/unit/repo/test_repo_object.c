@@ -191,7 +191,7 @@ static void signed_commits(void **state)
 	assert_ok(kl_repo_commit_write(&out, repo, &spec));
 	sh(dir, "git verify-commit %s 2>/dev/null", git_oid_tostr_s(&out));
 	assert_sh("signed", dir, "git log -1 --format=%%s %s", git_oid_tostr_s(&out));
-	/* reproducible ones have no room for a signature */
+	/* reproducible commits are never signed */
 	spec.author = "R <r@example.com>";
 	assert_ok(kl_repo_commit_write(&out, repo, &spec));
 	assert_sh("0", dir, "git cat-file -p %s | grep -c gpgsig || :", git_oid_tostr_s(&out));

@@ -216,7 +216,7 @@ static void environment(void **state)
 	assert_int_equal(err_at, KL_ENOTFOUND);
 }
 
-/* A push's quarantine: new objects go there, old ones are seen. */
+/* In the quarantine of a push, new objects are written there, and old objects are found. */
 static void object_directory(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = scratch_repo("quarantine");

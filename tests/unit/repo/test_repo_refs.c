@@ -328,7 +328,7 @@ static void foreign_locks_stay(void **state)
 	assert_clean(&f);
 }
 
-/* As if git had been killed between two of its renames: what was begun is finished. */
+/* If git was killed between two of its renames, recovery completes the transaction. */
 static void half_moved(void **state)
 {
 	FIXTURE("half");

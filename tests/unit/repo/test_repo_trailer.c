@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trailers: what we read is what `git interpret-trailers --parse` reads. */
+/* Trailers: we read the same trailers as `git interpret-trailers --parse`. */
 #include "scratch.h"
 
 #include "base/rng.h"
@@ -41,7 +41,7 @@ static const char *const cases[] = {
 	"a\n\n:b\nKlineage-Action: x\n",
 };
 
-/* Last value of the key in the parsed output; NULL: not there. */
+/* Return the last value of the key in the parsed output; NULL if it is not there. */
 static char *as_git(const char *dir, const char *message, const char *key)
 {
 	KL_AUTO(kl_freep) char *path = kl_fs_join(dir, "message");
@@ -70,7 +70,7 @@ static void compare(const char *dir, const char *message)
 			 want ? want : "(none)", message);
 }
 
-/* Several at once are what each is alone. */
+/* Reading several keys at once gives the same values as reading each alone. */
 static void several(void)
 {
 	static const char *const key[] = { "Klineage-Action", "absent", "other", "Klineage-Step" };

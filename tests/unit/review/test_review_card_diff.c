@@ -45,7 +45,7 @@ static void mix(json_t *into, const json_t *from, struct kl_rng *rng)
 	}
 }
 
-/* no change of what a card says is silent */
+/* every change of a card's content is reported */
 static void every_change_is_told(void **state)
 {
 	size_t changed = 0, same = 0;
@@ -64,7 +64,7 @@ static void every_change_is_told(void **state)
 		mix(ja, jb, &rng);
 		json_object_set_new(ja, "id", json_string(left->id));
 		if (kl_card_from_json(&mixed, "mixed", ja) < 0)
-			continue; /* a row without what it rests on, mostly */
+			continue; /* usually a row without its evidence */
 		string = text_of(left);
 		text = text_of(mixed);
 		kl_card_diff(&findings, left, mixed);

@@ -131,7 +131,7 @@ static struct kl_card *make_card(const char *id)
 	return card;
 }
 
-/* The card gains what event n is evidence of, and perhaps another wording. */
+/* The card gains the row for event n, and perhaps another wording. */
 static void grow(struct kl_library *library, const char *id, int n, struct kl_rng *rng)
 {
 	KL_AUTO(kl_card_freep) struct kl_card *card = NULL;
@@ -166,7 +166,7 @@ static void make_libraries(git_oid *tip, struct kl_repo *repo, const char *dir, 
 {
 	static const char *const id[] = { "one", "two", "three", "four", "five" };
 
-	for (size_t turn = 0; turn <= TIPS; turn++) { /* the first is what they share */
+	for (size_t turn = 0; turn <= TIPS; turn++) { /* the first is the common tip */
 		KL_AUTO(kl_library_freep) struct kl_library *library = NULL;
 
 		if (turn)

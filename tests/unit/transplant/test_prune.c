@@ -36,7 +36,7 @@ static void test_chained(void **state)
 	struct fake_transplant fake = { 0 };
 	struct kl_prune prune = pruned(dir, &fake, 0);
 
-	/* what another step needs is undone once that step is gone */
+	/* a step that another step needs is undone once that other step is gone */
 	assert_int_equal(prune.nundone, 2);
 	assert_int_equal(prune.undone[0], 3);
 	assert_int_equal(prune.undone[1], 2);
@@ -48,7 +48,7 @@ static void test_chained(void **state)
 		"git diff --quiet klineage/lineage/copy/x~2 klineage/lineage/copy/x-pruned");
 	assert_clean(dir);
 	kl_prune_release(&prune);
-	/* it is there, so that it need not be confirmed again */
+	/* the lineage exists, so that the kernel need not be confirmed again */
 	prune = pruned(dir, &fake, 0);
 	assert_true(prune.already);
 	assert_int_equal(fake.anew, 1);

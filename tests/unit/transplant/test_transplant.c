@@ -3,7 +3,7 @@
 
 static const char *const K0[] = { "NS:1000", "NS:800", "c", "d", "e", "f" };
 
-/* `bee` and `ash` gain; `sea` gains nothing, but has what `dee` needs, which gains nothing either */
+/* `bee` and `ash` gain; `sea` gains nothing, but `dee` needs it, which gains nothing either */
 static char *four_steps(const char *name)
 {
 	char *dir = fake_lineage(name);
@@ -46,11 +46,11 @@ static void test_cells(void **state)
 	struct kl_comparison gain;
 
 	assert_int_equal(kl_transplant_steps(&transplant), 4);
-	/* what needs `sea` fails without it, and is right with it */
+	/* a step that needs `sea` fails without it, and is right with it */
 	assert_int_equal(finding(&transplant, 3, 1), KL_CELL_FAILS);
 	assert_int_equal(finding(&transplant, 3, 2), KL_CELL_PASSES);
 	assert_int_equal(finding(&transplant, 2, 4), KL_CELL_FAILS);
-	/* 1800 to 1300, but 1100 to 600: the gain of a step depends on what else there is */
+	/* 1800 to 1300, but 1100 to 600: the gain of a step depends on the other steps */
 	kl_transplant_gain(&gain, &transplant, 4, 0);
 	assert_int_equal(gain.ratio.ppm, 1800 * 1000000LL / 1300);
 	kl_transplant_gain(&gain, &transplant, 4, 3);
@@ -94,7 +94,7 @@ static void test_conflict(void **state)
 	KL_AUTO(kl_transplant_release) struct kl_transplant transplant = { 0 };
 	KL_AUTO(kl_relations_release) struct kl_relations relations = { 0 };
 
-	/* `bee` takes away what `dee` needs, and `sea` brings it back at another place */
+	/* `bee` removes code that `dee` needs, and `sea` adds it again at another place */
 	fake_state(dir, 0, NULL, (const char *const[]){ "NS:1000", "HAS:it ", "c", "d", "e", "f" });
 	fake_state(dir, 1, "bee", (const char *const[]){ "NS:1000", "b", "c", "d", "e", "f" });
 	fake_state(dir, 2, "sea",
@@ -135,7 +135,7 @@ static void test_unmerged(void **state)
 	assert_int_equal(relations.v[0].other, 1);
 }
 
-/* Interrupted at any judgement, nothing is lost: what was judged is read back. */
+/* After an interrupt at any judgement, all verdicts so far are read back. */
 static void test_interrupted(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = four_steps("interrupted");

@@ -77,7 +77,7 @@ static void test_transitions(void **state)
 	kl_walk_release(&walk);
 }
 
-/* a question that a model left unanswered counts like a refusal of what it proposed */
+/* a request that the model did not answer counts like a rejected proposal */
 static void test_timed_out(void **state)
 {
 	struct kl_walk walk;
@@ -258,7 +258,7 @@ static void test_derive(void **state)
 	assert_string_equal(kl_json_str_or(kl_walk_step(&walk), "derivation", ""), "rederived");
 	kl_walk_release(&walk);
 
-	/* K_i of the second step is what the first led to */
+	/* K_i of the second step is the state that the first step led to */
 	begin_derived(&walk, 2);
 	assert_string_equal(kl_walk_goal(&walk), "c1");
 	assert_string_equal(kl_walk_goal_event(&walk), "E1");
@@ -346,7 +346,7 @@ static void test_decide_derived(void **state)
 	}
 }
 
-/* what a model proposed counts in all, what others did in a row */
+/* rejected proposals of a model are counted in total, those of other rewriters in a row */
 static void test_model_limit(void **state)
 {
 	struct kl_walk walk;
@@ -372,7 +372,7 @@ static void test_model_limit(void **state)
 	kl_walk_release(&walk);
 }
 
-/* what is stored comes back, and what is not a state is refused */
+/* a stored state is read back, and anything else is refused */
 static void test_storage(void **state)
 {
 	static const char *const bad[] = {

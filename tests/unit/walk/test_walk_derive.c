@@ -11,7 +11,7 @@
  * the source. What comes out is read back with plain git.
  */
 
-/* What the model answers to an attempt at a step; text NULL: see `how`. */
+/* The model's answer to an attempt at a step; if `text` is NULL, see `how`. */
 static const struct answer {
 	int step, attempt;
 	const char *text; /* of the comment in the kernel */
@@ -72,7 +72,7 @@ static int rederive(struct kl_proposal **out, char **why, const struct kl_rederi
 
 	assert_non_null(other->session);
 	assert_non_null(other->goal);
-	/* K_i is not in sight: what is shown of it is its event */
+	/* K_i is not shown; only facts of its event are */
 	assert_string_not_equal(other->goal->surface, other->before->digest);
 	assert_string_equal(other->name, FAKE_NAME);
 	assert_string_equal(other->rewriter, "chat");
@@ -113,7 +113,7 @@ static bool same_code(const struct kl_surface *left, const struct kl_surface *ri
 	return string && text && !strcmp(string, text);
 }
 
-/* like the gate of a walk: the same code is a failure; NOISY: what noise leaves of an interval */
+/* like the gate of a walk: the same code is a failure; NOISY gives a wide interval */
 static int judge(struct kl_judgement **out, const struct kl_surface *surface,
 		 const struct kl_surface *parent, void *payload)
 {
@@ -234,14 +234,17 @@ static void test_rederived(void **state)
 	assert_sh("chat", dir, TRAILER("Rewriter", LINEAGE "^2"));
 	assert_sh("history", dir, TRAILER("Rewriter", LINEAGE));
 	assert_sh("untile", dir, TRAILER("Action", LINEAGE "~1^2"));
-	/* the note of K_i' is what the gate said of it against K_i */
+	/* the note of K_i' has the gate's event of K_i' compared with K_i */
 	assert_sh("1", dir,
 		  "git notes --ref=klineage/gate show " LINEAGE "^2 | grep -c '\"ns\":1000'");
 	sh(dir, "git notes --ref=klineage/gate show " LINEAGE "^2 | grep \"\\\"surface\\\":\\\"$("
 		"git notes --ref=klineage/gate show " LINEAGE
 		" | grep -o '\"surface\":\"[0-9a-f]*\"' | tail -n 1 | "
 		"cut -d '\"' -f 4)\\\"\"");
-	/* what failed is kept: a step back, and a step forward on the state it was tried on */
+	/*
+	 * rejected steps are kept: a backward step, and a forward step on the state that it was
+	 * tried on
+	 */
 	assert_sh(
 		"back\nforward", dir,
 		"git log --reverse --format='%%(trailers:key=Klineage-Direction,valueonly)' " REJECTED
@@ -249,7 +252,7 @@ static void test_rederived(void **state)
 	assert_sh("wrong-edge", dir, TRAILER("Class", REJECTED));
 	assert_sh("", dir, "git diff " REJECTED "^1 " WALK "~1");
 	assert_sh("1", dir, "git notes --ref=klineage/gate show " REJECTED " | grep -c wrong-edge");
-	/* notes stand on what is reachable alone */
+	/* only reachable commits have notes */
 	sh(dir, "git notes --ref=klineage/gate list | while read -r blob commit; do "
 		"test -n \"$(git for-each-ref --contains $commit)\" || exit 1; done");
 	assert_sound(dir);
@@ -480,7 +483,7 @@ static void test_errors(void **state)
 	assert_sh("", dir, "git for-each-ref refs/klineage/op");
 }
 
-/* three times in a row is an error, and what was counted is kept */
+/* three timeouts in a row are an error, and the counted ones are kept */
 static void test_timeouts(void **state)
 {
 	static const struct answer answers[] = { { 1, 0, NULL, '~' }, { 1, 1, NULL, '~' },
@@ -537,9 +540,9 @@ static void test_stopped(void **state)
 	kl_outcome_release(&out);
 }
 
-/* a second reader: what he says of "tiled", and how often he was asked */
+/* a second reader: its answer about "tiled", and how often it was asked */
 static struct {
-	const char *says; /* json; NULL: there is no money for it */
+	const char *says; /* JSON; NULL if no money is left for it */
 	int asked;
 } reader;
 

@@ -120,7 +120,7 @@ static void test_labelled(void **state)
 	assert_clean(dir);
 }
 
-/* what is older than the last state that differs is folded into the step before it */
+/* states older than the last state that differs are folded into the step before it */
 static void test_trail(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = fake_empty_repo("trail");
@@ -182,7 +182,7 @@ static void test_interrupted(void **state)
 	}
 }
 
-/* a lineage in which nothing is real is none: the message says what there was, and what to do */
+/* if no step has an effect, there is no lineage; the message says what was found, and what to do */
 static void test_nothing_real(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = fake_empty_repo("unreal");
@@ -370,7 +370,10 @@ static void test_renamed_after(void **state)
 	kl_outcome_release(&out);
 }
 
-/* what only an older source includes is written into it; what the expert includes, too, is not */
+/*
+ * a file that only an older source includes is written into that source, but not a file that the
+ * expert includes, too
+ */
 static void test_included(void **state)
 {
 	KL_AUTO(kl_freep) char *dir = fake_empty_repo("included");

@@ -16,7 +16,7 @@ struct use {
 	char *key;
 };
 
-/* `text` NULL: the shipped contract of that workload. */
+/* If `text` is NULL, use the shipped contract of that workload. */
 static int use_baseline(struct kl_artefact **out, const char *workload, const char *text,
 			const struct use *use)
 {
