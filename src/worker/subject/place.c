@@ -29,8 +29,8 @@ static uint64_t draw_view(const struct kl_cpu_subject *subject, uint64_t draw, u
 }
 
 /*
- * Return the offset of a tensor's data in its view: 0 or as far to the right as it can be, or near
- * these ends as its `base` asks for.
+ * Return the offset of a tensor's data in its view. Without a `base`, this is 0 or, if `right`, the
+ * slack. With a `base`, it is the base or, if `right`, the greatest odd multiple of it that fits.
  */
 static uint64_t offset_of(const struct kl_wire_arg *arg, bool right)
 {
