@@ -13,6 +13,8 @@
 #define SHARES ((size_t)8) /* maximum number of threads at one point */
 /* maximum number of bytes that these threads make at the same time */
 #define SHARE_BYTES ((size_t)1 << 30)
+/* If the oracles take longer than this for one member, a share for each member is worth its start. */
+#define DEAR_NS ((int64_t)30000000)
 
 /*
  * Derive the key of a member. Each member has a key of its own, so that nobody can compute one
@@ -140,11 +142,13 @@ static int make_share(void *ctx)
 
 static size_t shares_of(const struct kl_poolbuild *poolbuild, const struct making *making)
 {
-	size_t n = making->todo / 2, room;
+	const struct kl_point *pt = poolbuild->member[making->first].point;
+	bool dear = poolbuild->cost && poolbuild->cost[pt - poolbuild->job->point] > DEAR_NS;
+	size_t n = dear ? making->todo : making->todo / 2, room;
 	struct kl_poolfile layout;
 
 	/* at a small point, starting the oracles of more threads takes longer than it saves */
-	if (!poolbuild->member[making->first].point->perf || n < 2)
+	if (!pt->perf || n < 2)
 		return 1;
 	kl_poolfile_init(&layout, poolbuild->job, &poolbuild->member[making->first]);
 	room = SHARE_BYTES / layout.total;

@@ -28,8 +28,8 @@ struct kl_poolbuild {
 	/* output, by member: true if it is a twin or in a further band, and could not be made */
 	bool *none;
 	/*
-	 * output, one for each point of the job: the lowest times in ns of a call in double and of
-	 * a call in float, added up; NULL if not wanted
+	 * input and output, one for each point of the job: the lowest times in ns of a call in
+	 * double and of a call in float, added up, 0 if not known yet; NULL if not wanted
 	 */
 	int64_t *cost;
 };

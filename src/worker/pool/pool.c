@@ -455,6 +455,7 @@ static int build_like(struct kl_pool *pool, const struct kl_pool *like, const ch
 
 	kl_key_master(&master, pool->job->seed);
 	key = kl_key_derive(&master, purpose);
+	memcpy(pool->index.cost, like->index.cost, pool->job->npoint * sizeof(*pool->index.cost));
 	if ((err = build_alone(pool, &key, NULL)) == 0)
 		kl_pool_set_yardsticks(pool, &like->yardsticks);
 	return err;

@@ -303,11 +303,11 @@ static int profile_point(struct profile *profile, const struct kl_pool *pool,
 	return 0;
 }
 
-static int profile_points(struct profile *profile, const struct kl_pool *pool, int cpu)
+static int profile_points(struct profile *profile, const struct kl_pool *pool,
+			  const struct kl_pool *fresh, int cpu)
 {
 	const struct kl_job *job = profile->job;
-	KL_AUTO(kl_pool_freep) struct kl_pool *fresh = NULL;
-	int err = kl_pool_make_fresh(&fresh, job, pool, KL_SCRIPT_MEASURED);
+	int err = 0;
 
 	profile->redraw = (struct kl_redraw){
 		.job = job, .pool = pool, .cpu = cpu, .stage = &profile->redraws
@@ -333,6 +333,7 @@ static void release_profile(struct profile *profile)
 int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *pool)
 {
 	KL_AUTO(release_profile) struct profile profile = { .result = result, .job = job };
+	KL_AUTO(kl_pool_freep) struct kl_pool *fresh = NULL;
 	json_t *out = json_object();
 	struct kl_processors processors;
 	cpu_set_t before, one;
@@ -366,11 +367,14 @@ int kl_stage_profile(json_t *result, const struct kl_job *job, struct kl_pool *p
 	if (job->threads > 1 && job->threads == CPU_COUNT(&before))
 		kl_blocks_note(profile.notes, "the clock shares a processor with a thread of the "
 					      "kernel, so times are rough");
+	/* before this process is pinned, because all processors help to make the draws */
+	if ((err = kl_pool_make_fresh(&fresh, job, pool, KL_SCRIPT_MEASURED)) < 0)
+		return err;
 	CPU_ZERO(&one);
 	CPU_SET(processors.ours, &one);
 	if (sched_setaffinity(0, sizeof(one), &one) < 0)
 		return kl_error_errno("cannot pin this process to processor %d", processors.ours);
-	err = profile_points(&profile, pool, processors.theirs);
+	err = profile_points(&profile, pool, fresh, processors.theirs);
 	sched_setaffinity(0, sizeof(before), &before);
 	if (profile.nhandshake)
 		kl_json_set_int(out, "handshake_ns",
