@@ -7,7 +7,9 @@
 # For each template: the attempts that must be refused, then its history. <dir>/log has what the walk says, the lineage, and what
 # was refused; <dir>/lineages/<template> is the lineage as `git klineage export` writes it. Exit 1: a walk did not end, or it has
 # other steps or refused other attempts than the lineage that is shipped. git-klineage, klineage-worker and nvcc are taken from
-# PATH or build/. WALKS_LIMIT: seconds for each walk (150).
+# PATH or build/. WALKS_LIMIT: seconds for each walk (150). Where they are not installed, with what everything.sh packed in <p>:
+#
+#	PATH=<p>/bin:$PATH LD_LIBRARY_PATH=<p>/lib KLINEAGE_SHARE=<p> sh tests/device/walks.sh <dir> cuda-gemm cuda-fmha-causal
 # shellcheck disable=SC2015 # `a && b || die` is meant
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
