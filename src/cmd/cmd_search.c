@@ -25,6 +25,7 @@ static const char synopsis[] =
 
 struct args {
 	const char *workload, *policy, *preset, *set, *name, *root, *jail, *platform;
+	const char *judge, *table;
 	int64_t candidates, width, seed;
 	bool again, dry, json, quiet, list;
 };
@@ -37,6 +38,8 @@ struct session {
 	struct kl_session *session;
 	struct kl_progress *progress;
 	struct kl_gate *gate;
+	struct kl_judging judging;
+	struct kl_search_table *table;
 	char *name;
 	json_t *kept;
 	struct kl_cell cell;
@@ -50,6 +53,7 @@ static void session_release(struct session *session)
 	kl_gate_free(session->gate);
 	kl_progress_free(session->progress);
 	json_decref(session->kept);
+	kl_search_table_free(session->table);
 	free(session->name);
 }
 
@@ -102,6 +106,29 @@ static int make_setup(struct session *session, const struct args *args)
 	return 0;
 }
 
+/* --- judging --------------------------------------------------------------------------------- */
+
+static int find_judging(struct session *session, const struct args *args)
+{
+	struct kl_judging *judging = &session->judging;
+	int err = args->judge ? kl_judging_parse(&judging->mode, args->judge) : 0;
+
+	if (err < 0)
+		return err;
+	if (judging->mode == KL_JUDGING_REAL && args->table)
+		return kl_opt_usage(synopsis, "--table needs --judge recorded or noisy");
+	if (judging->mode == KL_JUDGING_REAL)
+		return 0;
+	if (!args->table)
+		return kl_opt_usage(synopsis,
+				    "--judge %s needs --table: a file, or the name of a "
+				    "shipped table",
+				    args->judge);
+	err = kl_search_table_open(&session->table, args->table);
+	judging->table = session->table;
+	return err;
+}
+
 /* --- root and name --------------------------------------------------------------------------- */
 
 static int find_begun(struct session *session, const struct args *args)
@@ -112,8 +139,8 @@ static int find_begun(struct session *session, const struct args *args)
 	int err;
 
 	session->name = kl_strdup(args->name);
-	if ((err = kl_cell_begun(&root->commit, &place, session->repo, args->workload,
-				 args->name)) < 0 ||
+	if ((err = kl_cell_begun(&root->commit, &place, &session->judging.mode, session->repo,
+				 args->workload, args->name)) < 0 ||
 	    (err = kl_repo_tree_of(&tree, session->repo, &root->commit)) < 0)
 		return err;
 	return kl_surface_from_tree(&root->state, session->repo, &tree, place);
@@ -178,6 +205,8 @@ static int open_gate(struct session *session, const struct args *args)
 	session->progress = args->quiet ? NULL : kl_progress_new(KL_PROGRESS_AUTO);
 	opts.progress = session->model.progress = session->progress;
 	kl_progress_title(session->progress, "search %s", session->name);
+	if (session->judging.mode != KL_JUDGING_REAL)
+		return 0;
 	if ((err = kl_gate_open(&session->gate, session->repo, &opts)) < 0)
 		return err;
 	if (kl_gate_is_remote(session->gate))
@@ -207,7 +236,8 @@ static int report_search(struct session *session, const struct args *args)
 		.name = session->name,
 	};
 	const struct kl_comparison *root = NULL;
-	bool confirms = session->cell.best && !session->cell.open;
+	bool real = session->judging.mode == KL_JUDGING_REAL;
+	bool confirms = real && session->cell.best && !session->cell.open;
 	int confirmed = confirms ? kl_cell_confirm(&again, &session->cell) : 0;
 	KL_AUTO(kl_freep) char *why = kl_strdup(kl_error_last());
 	int err;
@@ -226,6 +256,8 @@ static int report_search(struct session *session, const struct args *args)
 				why);
 	if (session->cell.wave.sent.waiting)
 		return send_away(session);
+	if (!real)
+		return session->cell.best ? 0 : 1;
 	return root && root->speed == KL_SPEED_FAST ? 0 : 1;
 }
 
@@ -238,6 +270,7 @@ static int run_search(struct session *session, const struct args *args)
 		.root = session->root.state,
 		.commit = session->root.commit,
 		.setup = args->again ? NULL : &session->setup,
+		.judging = session->judging,
 	};
 	int err;
 
@@ -259,7 +292,8 @@ static int search_kernel(struct session *session, struct args *args)
 	int err;
 
 	if ((err = find_root(session, args)) < 0 ||
-	    (!args->again && (err = make_setup(session, args)) < 0) ||
+	    (!args->again &&
+	     ((err = make_setup(session, args)) < 0 || (err = find_judging(session, args)) < 0)) ||
 	    (err = recall_options(session, args)) < 0)
 		return err;
 	if (!args->dry)
@@ -277,11 +311,12 @@ static int check_args(const struct args *args, int argc)
 {
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "too many arguments");
-	if (args->again && (args->policy || args->preset || args->set || args->root || args->dry))
+	if (args->again && (args->policy || args->preset || args->set || args->root ||
+			    args->judge || args->table || args->dry))
 		return kl_opt_usage(synopsis,
 				    "--continue keeps policy, parameters and root of the search; "
-				    "it cannot be used with --policy, --preset, --set, --root or "
-				    "--dry-run");
+				    "it cannot be used with --policy, --preset, --set, --root, "
+				    "--judge, --table or --dry-run");
 	if (args->again && (!args->name || !argc))
 		return kl_opt_usage(synopsis, "--continue needs --name and the workload");
 	if (!args->again && !args->policy)
@@ -308,6 +343,8 @@ int cmd_search(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			    "say what would be done and what cannot happen; send nothing"),
 		KL_OPT_STR('\0', "jail", &args.jail, "<level>",
 			   "use jail level auto, bwrap, landlock, chroot or none"),
+		KL_OPT_STR('\0', "judge", &args.judge, "<mode>",
+			   "take verdicts from the gate (real) or a table (recorded, noisy)"),
 		KL_OPT_BOOL('\0', "json", &args.json, "print the result as JSON"),
 		KL_OPT_STR('\0', "name", &args.name, "<name>",
 			   "name the search (default: policy and seed)"),
@@ -324,6 +361,8 @@ int cmd_search(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			   "draw other random numbers (default: 1)"),
 		KL_OPT_STR('\0', "set", &args.set, "<name>=<value>[,...]",
 			   "set parameters of the policy"),
+		KL_OPT_STR('\0', "table", &args.table, "<table>",
+			   "the table of --judge recorded and noisy: a file, or a shipped one"),
 		KL_OPT_INT('\0', "width", &args.width, "<n>",
 			   "propose before the last n-1 candidates are known (default: 1)"),
 		KL_SKILL_MODEL_OPTS(&session.model, "materialize"),

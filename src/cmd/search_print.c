@@ -61,6 +61,15 @@ static int print_cost(const struct kl_search_result *result)
 	return 0;
 }
 
+static void print_evidence(const struct kl_cell *cell)
+{
+	if (cell->judging.table)
+		printf("evidence: %s. The verdicts are those of the table of %s, judged on %s, "
+		       "%s; nothing was measured\n",
+		       kl_cell_evidence(cell), cell->judging.table->workload,
+		       cell->judging.table->platform, cell->judging.table->device);
+}
+
 static void print_best(const struct kl_search_result *result)
 {
 	const struct kl_cell *cell = result->cell;
@@ -138,6 +147,9 @@ static int print_json(const struct kl_search_result *result)
 	kl_json_set_str(json, "workload", result->workload);
 	kl_json_set_str(json, "name", result->name);
 	kl_json_set(json, "setup", kl_setup_write(&cell->setup));
+	kl_json_set_str(json, "evidence", kl_cell_evidence(cell));
+	kl_json_set_str(json, "judge", kl_judging_name[cell->judging.mode]);
+	kl_json_set_str(json, "table", cell->judging.table ? cell->judging.table->digest : NULL);
 	kl_json_set(json, "tickets", tickets);
 	kl_json_set_int(json, "candidates", cell->candidates);
 	kl_json_set_int(json, "judged", (int64_t)cell->judged);
@@ -168,6 +180,7 @@ int kl_search_print(const struct kl_search_result *result, bool json)
 		putchar('\n');
 	}
 	print_best(result);
+	print_evidence(cell);
 	return print_cost(result);
 }
 

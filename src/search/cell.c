@@ -52,6 +52,39 @@ static int end_search(struct kl_cell *cell, int err, char *why)
 	return 0;
 }
 
+/* --- judging ------------------------------------------------------------------------------- */
+
+static json_t *judging_json(const struct kl_judging *judging)
+{
+	json_t *json = json_object();
+
+	kl_json_set_str(json, "mode", kl_judging_name[judging->mode]);
+	kl_json_set_str(json, "table", judging->table->digest);
+	return json;
+}
+
+/* Read how a stored search is judged. */
+static int read_judging(struct kl_judging *out, const struct kl_links *chain)
+{
+	const json_t *judge = json_object_get(chain->cell, "judge");
+	const char *mode;
+	int err;
+
+	*out = (struct kl_judging){ .table = chain->table };
+	if (!judge)
+		return 0;
+	if ((err = kl_json_str(&mode, judge, "mode")) < 0)
+		return err;
+	if (kl_judging_parse(&out->mode, mode) < 0 || (out->mode == KL_JUDGING_REAL) != !out->table)
+		return kl_error(KL_EINVALID, "'judge' does not say how the search is judged");
+	return 0;
+}
+
+const char *kl_cell_evidence(const struct kl_cell *cell)
+{
+	return cell->judging.table ? "recorded" : "real";
+}
+
 /* --- the root ------------------------------------------------------------------------------ */
 
 static json_t *cell_json(const struct kl_cell *cell)
@@ -66,6 +99,8 @@ static json_t *cell_json(const struct kl_cell *cell)
 	kl_json_set_str(json, "surface", opts->root->digest);
 	kl_json_set_str(json, "contract", opts->root->contract_digest);
 	kl_json_set(json, "setup", kl_setup_write(&cell->setup));
+	if (cell->judging.table)
+		kl_json_set(json, "judge", judging_json(&cell->judging));
 	return json;
 }
 
@@ -77,7 +112,7 @@ static int begin_chain(struct kl_cell *cell)
 	KL_AUTO(kl_judgement_freep) struct kl_judgement *judgement = NULL;
 	KL_AUTO(kl_cell_link_release) struct kl_cell_link link = { .commit = opts->commit,
 								   .result = "root" };
-	int err = kl_candidate_judge(&judgement, opts->gate, opts->root, NULL, false);
+	int err = kl_ticket_judge(&judgement, cell, opts->root, NULL);
 
 	if (err < 0)
 		return err;
@@ -242,6 +277,7 @@ static int open_chain(struct kl_cell *cell)
 	if (err == KL_ENOTFOUND && opts->setup) {
 		kl_error_clear();
 		cell->setup = *opts->setup;
+		cell->judging = opts->judging;
 		return 0;
 	}
 	if (err == KL_ENOTFOUND)
@@ -254,6 +290,8 @@ static int open_chain(struct kl_cell *cell)
 					      opts->root->contract->workload, opts->name),
 				     "continue it with --continue, or choose another --name");
 	if ((err = kl_setup_read(&cell->setup, json_object_get(cell->chain.cell, "setup"))) < 0)
+		return kl_error_in(err, "'%s', cell.json", cell->ref);
+	if ((err = read_judging(&cell->judging, &cell->chain)) < 0)
 		return kl_error_in(err, "'%s', cell.json", cell->ref);
 	err = kl_links_check(&cell->chain, &cell->setup);
 	return err < 0 ? kl_error_in(err, "'%s'", cell->ref) : 0;
@@ -279,7 +317,9 @@ int kl_cell_run(struct kl_cell *out, const struct kl_cell_opts *opts)
 	kl_cell_refs(out->branch, out->ref, opts->root->contract->workload, opts->name);
 	if ((err = lock_cell(&lock, out)) < 0 || (err = open_chain(out)) < 0)
 		return err;
-	return kl_wave_run(&out->wave, opts->gate, do_tickets, out);
+	/* a table has all verdicts at once */
+	return out->judging.table ? do_tickets(out) :
+				    kl_wave_run(&out->wave, opts->gate, do_tickets, out);
 }
 
 /* --- the best, measured again -------------------------------------------------------------- */
@@ -331,9 +371,10 @@ int kl_cell_confirm(struct kl_judgement **out, struct kl_cell *cell)
 	return err;
 }
 
-int kl_cell_begun(git_oid *commit, char **place, struct kl_repo *repo, const char *workload,
-		  const char *name)
+int kl_cell_begun(git_oid *commit, char **place, enum kl_judging_mode *mode, struct kl_repo *repo,
+		  const char *workload, const char *name)
 {
+	struct kl_judging judging;
 	KL_AUTO(kl_links_release) struct kl_links chain = { 0 };
 	char branch[KL_CELL_REF], ref[KL_CELL_REF];
 	const char *at;
@@ -344,9 +385,11 @@ int kl_cell_begun(git_oid *commit, char **place, struct kl_repo *repo, const cha
 		return err == KL_ENOTFOUND ? kl_error(KL_ENOTFOUND, "'%s' has no search named '%s'",
 						      workload, name) :
 					     err;
-	if ((err = kl_json_str(&at, chain.cell, "place")) < 0)
+	if ((err = kl_json_str(&at, chain.cell, "place")) < 0 ||
+	    (err = read_judging(&judging, &chain)) < 0)
 		return kl_error_in(err, "'%s', cell.json", ref);
 	*commit = chain.v[0].commit;
+	*mode = judging.mode;
 	*place = kl_strdup(at);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "base/progress.h"
 #include "gate/wave.h"
 #include "model/session.h"
+#include "search/judging.h"
 #include "search/links.h"
 #include "search/policy/setup.h"
 
@@ -41,12 +42,14 @@ struct kl_cell_opts {
 	const struct kl_surface *root;
 	git_oid commit;               /* the commit of the root */
 	const struct kl_setup *setup; /* for a new search; NULL continues the search `name` */
+	struct kl_judging judging;    /* of a new search; `gate` is NULL if it has a table */
 	struct kl_progress *progress;
 };
 
 struct kl_cell {
 	const struct kl_cell_opts *opts;
 	struct kl_setup setup;
+	struct kl_judging judging;
 	struct kl_links chain;
 	int64_t best; /* ticket of the fastest correct candidate; 0 if none is faster than the root */
 	int64_t candidates; /* number of tickets that asked for a candidate */
@@ -78,18 +81,24 @@ void kl_cell_release(struct kl_cell *cell);
 
 /**
  * Measure the best candidate against the root once more, and write a note with the event on its
- * commit. The search chose the candidate because it was measured as the fastest of many, which
+ * commit. Not for a search with a table, which can measure nothing. The search chose the candidate because it was measured as the fastest of many, which
  * makes it look faster than it is; a new measurement does not have this bias. The caller frees
  * *out. If the measurement comes from elsewhere, set *out to NULL; cell->wave has the bundle.
  */
 int kl_cell_confirm(struct kl_judgement **out, struct kl_cell *cell);
 
 /**
- * Get the commit and the place of the root from which a search began; the caller frees *place.
- * Return KL_ENOTFOUND if there is no such search.
+ * Return whether figures of the search were measured in it: "real"; "recorded" if its verdicts come
+ * from a table.
  */
-int kl_cell_begun(git_oid *commit, char **place, struct kl_repo *repo, const char *workload,
-		  const char *name);
+const char *kl_cell_evidence(const struct kl_cell *cell);
+
+/**
+ * Get the commit and the place of the root from which a search began, and how it is judged; the
+ * caller frees *place. Return KL_ENOTFOUND if there is no such search.
+ */
+int kl_cell_begun(git_oid *commit, char **place, enum kl_judging_mode *mode, struct kl_repo *repo,
+		  const char *workload, const char *name);
 
 /** Write the full names of the refs of a search: its branch and the ref of its chain. */
 void kl_cell_refs(char branch[KL_CELL_REF], char ref[KL_CELL_REF], const char *workload,

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "repo/notes.h"
 #include "search/candidate.h"
+#include "search/judging.h"
 #include "search/links.h"
 
 /* Find the event of a candidate in the gate's note on the candidate's commit. */
@@ -53,7 +54,31 @@ static int compare_observations(const struct kl_observation *stored, struct kl_o
 		       kl_error(KL_EINVALID, "it lacks a member that the gate's event gives");
 }
 
-static int check_candidate(struct kl_repo *repo, const struct kl_cell_link *link, const char *place)
+/* Find what the observation of a candidate was made from: the gate's note, or the table. */
+static int find_verdict(struct kl_event **out, struct kl_repo *repo, const struct kl_links *chain,
+			const struct kl_cell_link *link)
+{
+	const json_t *judge = json_object_get(chain->cell, "judge");
+	const json_t *setup = json_object_get(chain->cell, "setup");
+	struct kl_judging judging = { .table = chain->table };
+	struct kl_draws draws = { .key = kl_json_str_or(setup, "key", ""),
+				  .ticket = link->seen.ticket };
+	int err;
+
+	if (!chain->table)
+		return find_event(out, repo, link);
+	if (kl_judging_parse(&judging.mode, kl_json_str_or(judge, "mode", "")) < 0)
+		return kl_error(KL_EINVALID, "cell.json: 'judge' has no such mode");
+	if ((err = kl_judging_event(out, &judging, link->seen.surface, chain->v[0].seen.surface,
+				    &draws)) < 0)
+		return err;
+	return strcmp((*out)->id, link->event) ?
+		       kl_error(KL_EINVALID, "its event is not that of the table") :
+		       0;
+}
+
+static int check_candidate(struct kl_repo *repo, const struct kl_links *chain,
+			   const struct kl_cell_link *link, const char *place)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 	KL_AUTO(kl_event_freep) struct kl_event *event = NULL;
@@ -67,7 +92,7 @@ static int check_candidate(struct kl_repo *repo, const struct kl_cell_link *link
 	if (strcmp(surface->digest, link->seen.surface))
 		return kl_error(KL_EINVALID,
 				"the kernel of its commit is not the one that it names");
-	if ((err = find_event(&event, repo, link)) < 0)
+	if ((err = find_verdict(&event, repo, chain, link)) < 0)
 		return err;
 	if (strcmp(event->surface, surface->digest))
 		return kl_error(KL_EINVALID, "its event judged another kernel");
@@ -109,7 +134,7 @@ static int check_link(struct kl_repo *repo, const struct kl_links *chain,
 			       kl_error(KL_EINVALID,
 					"a candidate was judged, but no event is named") :
 			       0;
-	return check_candidate(repo, link, place);
+	return check_candidate(repo, chain, link, place);
 }
 
 int kl_cell_check(struct kl_repo *repo, const char *ref)

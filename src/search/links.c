@@ -35,6 +35,7 @@ void kl_links_release(struct kl_links *chain)
 		kl_cell_link_release(&chain->v[i]);
 	free(chain->v);
 	json_decref(chain->cell);
+	kl_search_table_free(chain->table);
 	*chain = (struct kl_links){ 0 };
 }
 
@@ -155,6 +156,27 @@ static int check_numbers(const struct kl_links *chain)
 	return 0;
 }
 
+/* Read the table of a search whose plan names one. */
+static int load_table(struct kl_links *out, struct kl_repo *repo, const git_oid *tree)
+{
+	const json_t *judge = json_object_get(out->cell, "judge");
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	const char *digest;
+	git_oid blob;
+	int err;
+
+	if (!judge || !json_object_get(judge, "table"))
+		return 0;
+	if ((err = kl_json_str(&digest, judge, "table")) < 0 ||
+	    (err = kl_repo_tree_entry(&blob, NULL, repo, tree, "table.jsonl")) < 0 ||
+	    (err = kl_repo_blob_read(&text, repo, &blob, KL_SEARCH_TABLE_BYTES)) < 0 ||
+	    (err = kl_search_table_parse(&out->table, text.ptr ? text.ptr : "", text.len)) < 0)
+		return kl_error_in(err, "table.jsonl");
+	return strcmp(digest, out->table->digest) ?
+		       kl_error(KL_EINVALID, "table.jsonl is not the table that cell.json names") :
+		       0;
+}
+
 static int load_links(struct kl_links *out, struct kl_repo *repo)
 {
 	git_oid at = out->tip;
@@ -172,6 +194,8 @@ static int load_links(struct kl_links *out, struct kl_repo *repo)
 		if ((err = read_link(&out->v[out->n++], &out->cell, repo, &commit)) < 0)
 			return err;
 		more = commit.nparent == 2;
+		if (!more && (err = load_table(out, repo, &commit.tree)) < 0)
+			return err;
 		if (more)
 			at = commit.parent[1];
 	}
@@ -229,10 +253,11 @@ static void link_json(struct kl_buf *out, const struct kl_cell_link *link)
 }
 
 static int write_tree(git_oid *out, const struct kl_links *chain, const struct kl_cell_link *link,
-		      struct kl_repo *repo)
+		      const struct kl_links_write *write)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf observation = KL_BUF_INIT, cell = KL_BUF_INIT;
-	struct kl_tree_edit edit[2];
+	KL_AUTO(kl_buf_release) struct kl_buf table = KL_BUF_INIT;
+	struct kl_tree_edit edit[3];
 	size_t n = 1;
 
 	link_json(&observation, link);
@@ -246,7 +271,13 @@ static int write_tree(git_oid *out, const struct kl_links *chain, const struct k
 						   .data = cell.ptr,
 						   .len = cell.len };
 	}
-	return kl_repo_tree_edit(out, repo, NULL, edit, n);
+	if (!chain->n && write->table) {
+		kl_search_table_write(&table, write->table);
+		edit[n++] = (struct kl_tree_edit){ .path = "table.jsonl",
+						   .data = table.ptr,
+						   .len = table.len };
+	}
+	return kl_repo_tree_edit(out, write->repo, NULL, edit, n);
 }
 
 /*
@@ -254,8 +285,9 @@ static int write_tree(git_oid *out, const struct kl_links *chain, const struct k
  * was killed and continued writes the same link.
  */
 static int write_link(git_oid *out, const struct kl_links *chain, const struct kl_cell_link *link,
-		      struct kl_repo *repo)
+		      const struct kl_links_write *write)
 {
+	struct kl_repo *repo = write->repo;
 	KL_AUTO(kl_buf_release) struct kl_buf message = KL_BUF_INIT;
 	KL_AUTO(kl_commit_release) struct kl_commit commit = { 0 };
 	git_oid parent[2] = { link->commit, chain->tip };
@@ -266,7 +298,7 @@ static int write_link(git_oid *out, const struct kl_links *chain, const struct k
 	spec.message = message.ptr;
 	if ((err = kl_repo_identity(&spec.author, repo)) < 0 ||
 	    (err = kl_repo_commit_read(&commit, repo, &link->commit)) < 0 ||
-	    (err = write_tree(&spec.tree, chain, link, repo)) < 0)
+	    (err = write_tree(&spec.tree, chain, link, write)) < 0)
 		return err;
 	spec.time = commit.author_time;
 	spec.offset = commit.author_offset;
@@ -325,7 +357,7 @@ int kl_links_append(struct kl_links *chain, struct kl_cell_link *link,
 {
 	KL_AUTO(kl_noting_release) struct kl_noting noting = { .repo = write->repo };
 	git_oid tip;
-	int err = write_link(&tip, chain, link, write->repo);
+	int err = write_link(&tip, chain, link, write);
 
 	if (!err && write->event)
 		err = kl_noting_add(&noting, &link->commit, write->event);

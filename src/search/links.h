@@ -5,13 +5,15 @@
 #include "event/event.h"
 #include "repo/refs.h"
 #include "search/policy/experience.h"
+#include "search/table/table.h"
 
 /*
  * links - the record of a search: a chain of commits, one for each ticket.
  *
  * The first parent of a link is the candidate's commit; if the ticket made no candidate, it is the
  * commit of the kernel that the ticket was about. The second parent is the previous link. The tree
- * of a link contains observation.json; that of the first link also contains cell.json, the setup.
+ * of a link contains observation.json; that of the first link also contains cell.json, the setup,
+ * and table.jsonl, if the verdicts come from a table.
  * The trailers name the ticket and the state of the policy from which the ticket was proposed. So
  * `git log <ref>` shows a search with all its candidates.
  */
@@ -32,6 +34,8 @@ struct kl_links {
 	struct kl_cell_link *v; /* v[t] is the link of ticket t */
 	size_t n, alloc;
 	git_oid tip;
+	/* the table with the verdicts of the search, or NULL if the gate judges; owned */
+	struct kl_search_table *table;
 	json_t *cell; /* content of cell.json: the setup, the workload, the place and others */
 };
 
@@ -46,8 +50,10 @@ void kl_links_release(struct kl_links *chain);
 struct kl_links_write {
 	struct kl_repo *repo;
 	const char *ref;
-	const char *branch;     /* branch to move to link->commit, or NULL to move none */
-	git_oid was;            /* present value of `branch`; zero if it does not exist */
+	const char *branch; /* branch to move to link->commit, or NULL to move none */
+	git_oid was;        /* present value of `branch`; zero if it does not exist */
+	/* table to store with the first link, or NULL to store none */
+	const struct kl_search_table *table;
 	struct kl_event *event; /* event to note on link->commit, or NULL to write no note */
 };
 

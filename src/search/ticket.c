@@ -35,13 +35,27 @@ int kl_ticket_append(struct kl_cell *cell, struct kl_cell_link *link, struct kl_
 		.ref = cell->ref,
 		.branch = is_best ? cell->branch : NULL,
 		.was = cell->best ? cell->chain.v[cell->best].commit : kl_oid_none,
-		.event = event,
+		.table = cell->judging.table,
+		.event = cell->judging.table ? NULL : event,
 	};
 	int err = kl_links_append(&cell->chain, link, &write);
 
 	if (!err)
 		kl_ticket_count(cell, &cell->chain.v[ticket]);
 	return err;
+}
+
+/* --- a verdict ----------------------------------------------------------------------------- */
+
+int kl_ticket_judge(struct kl_judgement **out, const struct kl_cell *cell,
+		    const struct kl_surface *surface, const struct kl_surface *root)
+{
+	const struct kl_cell_opts *opts = cell->opts;
+	struct kl_draws draws = { .key = cell->setup.key, .ticket = (int64_t)cell->chain.n };
+
+	return cell->judging.table ?
+		       kl_judging_find(out, &cell->judging, surface, opts->root, &draws) :
+		       kl_candidate_judge(out, opts->gate, surface, root, false);
 }
 
 /* --- a ticket ------------------------------------------------------------------------------ */
@@ -84,15 +98,14 @@ static int judge_edit(const char **class_, const struct kl_event **event, struct
 		return 0;
 	}
 	kl_progress_step(opts->progress, "judging");
-	if ((err = kl_candidate_judge(&work->judgement, opts->gate, answer->to, opts->root,
-				      false)) < 0 ||
+	if ((err = kl_ticket_judge(&work->judgement, work->cell, answer->to, opts->root)) < 0 ||
 	    (err = KL_FAULT("cell-judged")) < 0)
 		return err;
 	if (work->judgement->deferred) {
 		answer->deferred = true;
 		return 0;
 	}
-	work->cell->judged += !work->judgement->cached;
+	work->cell->judged += !work->judgement->cached && !work->cell->judging.table;
 	*event = work->judgement->event;
 	*class_ = failure_class(work->judgement->event);
 	return 0;

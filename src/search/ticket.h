@@ -16,6 +16,12 @@
  */
 int kl_ticket_do(bool *open, struct kl_cell *cell, const struct kl_intent *intent, int64_t ticket,
 		 bool ahead);
+/**
+ * Judge a kernel by the gate, or find its verdict in the search's table, and compare it with `root`;
+ * `root` is NULL if the kernel is the root. The caller frees *out.
+ */
+int kl_ticket_judge(struct kl_judgement **out, const struct kl_cell *cell,
+		    const struct kl_surface *surface, const struct kl_surface *root);
 /** Append a link, with the gate's event on its candidate or NULL, and count it. */
 int kl_ticket_append(struct kl_cell *cell, struct kl_cell_link *link, struct kl_event *event);
 /** Update the counts and the best candidate of a search by a link of its chain. */

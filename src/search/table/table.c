@@ -148,14 +148,11 @@ static void add_line(struct kl_buf *out, json_t *json)
 	json_decref(json);
 }
 
-void kl_search_table_write(struct kl_buf *out, struct kl_search_table *table)
+void kl_search_table_write(struct kl_buf *out, const struct kl_search_table *table)
 {
-	size_t start = out->len;
-
 	add_line(out, head_json(table));
 	for (size_t i = 0; i < table->n; i++)
 		add_line(out, state_json(table, &table->state[i]));
-	kl_digest_hex(table->digest, out->ptr + start, out->len - start);
 }
 
 /* --- verdicts -------------------------------------------------------------------------------- */
@@ -204,6 +201,7 @@ struct kl_event *kl_search_table_event(const struct kl_table_state *state,
 
 	event->kind = KL_KIND_GATE;
 	event->verdict = state->verdict;
+	event->id = kl_event_keep(event, state->event);
 	event->surface = kl_event_keep(event, state->surface);
 	event->compiled = state->features.n > 0;
 	kl_strvec_copy(&event->facts.features, &state->features);

@@ -77,7 +77,7 @@ struct kl_search_table {
 	struct kl_strvec lineage;
 	struct kl_table_state *state; /* [0] is the root */
 	size_t n, alloc;
-	char digest[KL_DIGEST_HEX]; /* of the file */
+	char digest[KL_DIGEST_HEX]; /* of the file that was parsed */
 	struct kl_map by_surface;   /* digest of a surface -> 1 + index of its state */
 };
 
@@ -88,8 +88,8 @@ int kl_search_table_parse(struct kl_search_table **out, const char *text, size_t
  * such file.
  */
 int kl_search_table_open(struct kl_search_table **out, const char *what);
-/** Append the table as the bytes of its file, and set its digest. */
-void kl_search_table_write(struct kl_buf *out, struct kl_search_table *table);
+/** Append the table as the bytes of its file. */
+void kl_search_table_write(struct kl_buf *out, const struct kl_search_table *table);
 void kl_search_table_free(struct kl_search_table *table);
 KL_DEFINE_CLEANUP(struct kl_search_table *, kl_search_table_free)
 void kl_table_state_release(struct kl_table_state *state);
@@ -106,7 +106,10 @@ int kl_search_table_surface(struct kl_surface **out, const struct kl_search_tabl
 /** Append the edits that turn the sources of one surface into those of another of its contract. */
 void kl_table_state_diff(struct kl_table_state *state, const struct kl_surface *from,
 			 const struct kl_surface *to);
-/** Return the verdict of a state as an event without id; its speed is compared with `root`. */
+/**
+ * Return the verdict of a state as an event, which is not sealed and must not be written: it has the
+ * id of the gate's event, but not all of its members. Its speed is compared with `root`.
+ */
 struct kl_event *kl_search_table_event(const struct kl_table_state *state,
 				       const struct kl_table_state *root);
 

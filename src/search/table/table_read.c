@@ -368,6 +368,7 @@ static int read_lines(struct kl_search_table *table, const char *text, size_t le
 int kl_search_table_parse(struct kl_search_table **out, const char *text, size_t len)
 {
 	KL_AUTO(kl_search_table_freep) struct kl_search_table *table = kl_calloc(1, sizeof(*table));
+	KL_AUTO(kl_buf_release) struct kl_buf again = KL_BUF_INIT;
 	int err;
 
 	if (len > KL_SEARCH_TABLE_BYTES)
@@ -375,6 +376,9 @@ int kl_search_table_parse(struct kl_search_table **out, const char *text, size_t
 				KL_SEARCH_TABLE_BYTES >> 20);
 	if ((err = read_lines(table, text, len)) < 0)
 		return err;
+	kl_search_table_write(&again, table);
+	if (again.len != len || memcmp(again.ptr, text, len) != 0)
+		return kl_error(KL_EINVALID, "it is not in the form in which tables are written");
 	kl_digest_hex(table->digest, text, len);
 	*out = kl_steal(&table);
 	return 0;
