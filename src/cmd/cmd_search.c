@@ -12,6 +12,7 @@
 #include "cmd/send_away.h"
 #include "cmd/skill_model.h"
 #include "search/policy/policy.h"
+#include "search/table/player.h"
 #include "text/name.h"
 
 static const char synopsis[] =
@@ -25,7 +26,7 @@ static const char synopsis[] =
 
 struct args {
 	const char *workload, *policy, *preset, *set, *name, *root, *jail, *platform;
-	const char *judge, *table;
+	const char *judge, *table, *skill;
 	int64_t candidates, width, seed;
 	bool again, dry, json, quiet, list;
 };
@@ -40,6 +41,7 @@ struct session {
 	struct kl_gate *gate;
 	struct kl_judging judging;
 	struct kl_search_table *table;
+	struct kl_player player;
 	char *name;
 	json_t *kept;
 	struct kl_cell cell;
@@ -108,6 +110,28 @@ static int make_setup(struct session *session, const struct args *args)
 
 /* --- judging --------------------------------------------------------------------------------- */
 
+static bool simulates(const struct session *session)
+{
+	return session->model.provider && !strcmp(session->model.provider, "table");
+}
+
+/* Find the skill of the simulated model, if --provider is `table`. */
+static int find_skill(struct session *session, const struct args *args)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf names = KL_BUF_INIT;
+	const char *name = args->skill ? args->skill : "middling";
+
+	if (!simulates(session))
+		return args->skill ? kl_opt_usage(synopsis, "--skill needs --provider table") : 0;
+	session->judging.skill = kl_skill_find(name);
+	for (size_t i = 0; kl_skills[i].name; i++)
+		kl_buf_addf(&names, "%s%s", i ? ", " : "", kl_skills[i].name);
+	return session->judging.skill ?
+		       0 :
+		       kl_opt_usage(synopsis, "there is no skill '%s'; there are: %s", name,
+				    names.ptr);
+}
+
 static int find_judging(struct session *session, const struct args *args)
 {
 	struct kl_judging *judging = &session->judging;
@@ -115,8 +139,11 @@ static int find_judging(struct session *session, const struct args *args)
 
 	if (err < 0)
 		return err;
-	if (judging->mode == KL_JUDGING_REAL && args->table)
-		return kl_opt_usage(synopsis, "--table needs --judge recorded or noisy");
+	if (judging->mode == KL_JUDGING_REAL && (args->table || args->skill || simulates(session)))
+		return kl_opt_usage(synopsis, "%s needs --judge recorded or noisy",
+				    args->table ? "--table" :
+				    args->skill ? "--skill" :
+						  "--provider table");
 	if (judging->mode == KL_JUDGING_REAL)
 		return 0;
 	if (!args->table)
@@ -126,7 +153,7 @@ static int find_judging(struct session *session, const struct args *args)
 				    args->judge);
 	err = kl_search_table_open(&session->table, args->table);
 	judging->table = session->table;
-	return err;
+	return err < 0 ? err : find_skill(session, args);
 }
 
 /* --- root and name --------------------------------------------------------------------------- */
@@ -134,16 +161,19 @@ static int find_judging(struct session *session, const struct args *args)
 static int find_begun(struct session *session, const struct args *args)
 {
 	struct kl_materialize_root *root = &session->root;
-	KL_AUTO(kl_freep) char *place = NULL;
+	KL_AUTO(kl_cell_begun_release) struct kl_cell_begun begun = { 0 };
 	git_oid tree;
 	int err;
 
 	session->name = kl_strdup(args->name);
-	if ((err = kl_cell_begun(&root->commit, &place, &session->judging.mode, session->repo,
-				 args->workload, args->name)) < 0 ||
-	    (err = kl_repo_tree_of(&tree, session->repo, &root->commit)) < 0)
+	if ((err = kl_cell_begun(&begun, session->repo, args->workload, args->name)) < 0)
 		return err;
-	return kl_surface_from_tree(&root->state, session->repo, &tree, place);
+	root->commit = begun.commit;
+	session->judging = begun.judging;
+	session->table = kl_steal(&begun.table);
+	if ((err = kl_repo_tree_of(&tree, session->repo, &root->commit)) < 0)
+		return err;
+	return kl_surface_from_tree(&root->state, session->repo, &tree, begun.place);
 }
 
 static int find_root(struct session *session, const struct args *args)
@@ -181,6 +211,8 @@ static int recall_options(struct session *session, struct args *args)
 		return err;
 	if (!session->kept)
 		session->kept = json_object();
+	if (session->judging.skill && !session->model.rewriter)
+		session->model.rewriter = "chat";
 	session->model.rewriter = kl_said_word(session->kept, "rewriter", session->model.rewriter);
 	session->model.exec = kl_said_word(session->kept, "exec", session->model.exec);
 	session->model.model = kl_said_word(session->kept, "model", session->model.model);
@@ -261,6 +293,17 @@ static int report_search(struct session *session, const struct args *args)
 	return root && root->speed == KL_SPEED_FAST ? 0 : 1;
 }
 
+/* Let the simulated model answer. */
+static void use_player(struct session *session)
+{
+	session->player = (struct kl_player){ .table = session->table,
+					      .base = session->root.state,
+					      .skill = session->judging.skill };
+	session->model.provider = "table";
+	session->model.answer = kl_player_called;
+	session->model.payload = &session->player;
+}
+
 static int run_search(struct session *session, const struct args *args)
 {
 	struct kl_cell_opts opts = {
@@ -275,6 +318,8 @@ static int run_search(struct session *session, const struct args *args)
 	int err;
 
 	session->model.purse = session->name;
+	if (session->judging.skill)
+		use_player(session);
 	if ((err = open_gate(session, args)) < 0 ||
 	    (err = kl_skill_model_open(&session->session, &session->model,
 				       session->root.state->contract->workload)) < 0)
@@ -312,11 +357,11 @@ static int check_args(const struct args *args, int argc)
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "too many arguments");
 	if (args->again && (args->policy || args->preset || args->set || args->root ||
-			    args->judge || args->table || args->dry))
+			    args->judge || args->table || args->skill || args->dry))
 		return kl_opt_usage(synopsis,
 				    "--continue keeps policy, parameters and root of the search; "
 				    "it cannot be used with --policy, --preset, --set, --root, "
-				    "--judge, --table or --dry-run");
+				    "--judge, --table, --skill or --dry-run");
 	if (args->again && (!args->name || !argc))
 		return kl_opt_usage(synopsis, "--continue needs --name and the workload");
 	if (!args->again && !args->policy)
@@ -354,6 +399,8 @@ int cmd_search(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "policy", &args.policy, "<policy>", "search by this policy"),
 		KL_OPT_STR('\0', "preset", &args.preset, "<preset>",
 			   "take the parameters of a preset of the policy"),
+		KL_OPT_STR('\0', "provider", &session.model.provider, "<name>",
+			   "use this provider for chat; table: a simulated model"),
 		KL_OPT_BOOL('q', "quiet", &args.quiet, "show no progress"),
 		KL_OPT_STR('\0', "root", &args.root, "<rev>",
 			   "start from a revision, worktree, best or baseline (default: HEAD)"),
@@ -361,6 +408,8 @@ int cmd_search(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			   "draw other random numbers (default: 1)"),
 		KL_OPT_STR('\0', "set", &args.set, "<name>=<value>[,...]",
 			   "set parameters of the policy"),
+		KL_OPT_STR('\0', "skill", &args.skill, "<skill>",
+			   "of the simulated model: weak, middling, strong or deaf"),
 		KL_OPT_STR('\0', "table", &args.table, "<table>",
 			   "the table of --judge recorded and noisy: a file, or a shipped one"),
 		KL_OPT_INT('\0', "width", &args.width, "<n>",

@@ -149,6 +149,7 @@ static int print_json(const struct kl_search_result *result)
 	kl_json_set(json, "setup", kl_setup_write(&cell->setup));
 	kl_json_set_str(json, "evidence", kl_cell_evidence(cell));
 	kl_json_set_str(json, "judge", kl_judging_name[cell->judging.mode]);
+	kl_json_set_str(json, "skill", cell->judging.skill ? cell->judging.skill->name : NULL);
 	kl_json_set_str(json, "table", cell->judging.table ? cell->judging.table->digest : NULL);
 	kl_json_set(json, "tickets", tickets);
 	kl_json_set_int(json, "candidates", cell->candidates);

@@ -43,7 +43,9 @@ int kl_skill_model_open(struct kl_session **out, struct kl_skill_model *model, c
 {
 	int64_t cap = 0;
 	struct kl_session_opts opts = {
-		.provider = strcmp(model->rewriter, "exec") ? NULL : "exec",
+		.provider = strcmp(model->rewriter, "exec") ? model->provider : "exec",
+		.answer = model->answer,
+		.payload = model->payload,
 		.command = model->exec,
 		.model = model->model,
 		.workload = workload,

@@ -17,6 +17,10 @@ struct kl_skill_model {
 	struct kl_progress *progress;
 	enum kl_budget of; /* the budget to spend from */
 	const char *purse; /* name of a search, whose purse is used; NULL if there is none */
+	/* provider of the rewriter `chat`, with its function; NULL: the configured provider */
+	const char *provider;
+	int (*answer)(char **text, const void *about, void *payload);
+	void *payload;
 	/* private */
 	struct kl_session *session;
 };

@@ -20,9 +20,10 @@ struct kl_request {
 	 * klineage.chat.maxTokens
 	 */
 	int64_t max_tokens;
-	const char *dir; /* exec: working directory */
-	bool alone;      /* exec: hide our repository from the command (exec_sandbox.h) */
-	bool once;       /* do not repeat a failed attempt */
+	const char *dir;   /* exec: working directory */
+	bool alone;        /* exec: hide our repository from the command (exec_sandbox.h) */
+	const void *about; /* provider `table`: what the request is about */
+	bool once;         /* do not repeat a failed attempt */
 	/**
 	 * exec: appends the files that the command left in `dir` to its reply, before the reply is
 	 * stored; or NULL.

@@ -276,6 +276,7 @@ static int send_once(struct kl_sending *sending)
 		.key = sending->keys,
 		.dir = sending->spec->dir,
 		.alone = sending->spec->alone,
+		.about = sending->spec->about,
 	};
 	struct kl_provider_watch watch = { .heard = count_bytes, .payload = sending };
 	struct kl_cost_of of;

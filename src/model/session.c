@@ -76,7 +76,9 @@ static int open_provider(struct kl_session *session, const struct kl_session_opt
 {
 	struct kl_provider_opts provider_opts = { .name = opts->provider,
 						  .command = opts->command,
-						  .replay = opts->replay };
+						  .replay = opts->replay,
+						  .answer = opts->answer,
+						  .payload = opts->payload };
 	int err;
 
 	if (!provider_opts.name)

@@ -42,6 +42,9 @@ struct kl_session_opts {
 	const char *command;
 	/* recording of provider `replay`; NULL for the value of klineage.chat.replay */
 	const char *replay;
+	/* answer and payload of provider `table` (provider/provider.h) */
+	int (*answer)(char **text, const void *about, void *payload);
+	void *payload;
 	const char *model;    /* NULL for the value of klineage.chat.model */
 	const char *workload; /* the workload whose ledger is used */
 	const char *purse;    /* name of a search, whose purse is used instead; NULL if none */

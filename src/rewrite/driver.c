@@ -122,7 +122,7 @@ static int ask_command(const char **reply, struct kl_driver *driver, struct kl_r
 static int ask_turn(const char **reply, struct kl_driver *driver, struct kl_driver_turn *turn)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf user = KL_BUF_INIT;
-	struct kl_request request = { .alone = driver->alone };
+	struct kl_request request = { .alone = driver->alone, .about = driver->about };
 	size_t number = driver->dialogue.turn;
 	int err;
 

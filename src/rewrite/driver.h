@@ -70,9 +70,10 @@ struct kl_driver {
 	const char *rewriter; /* "chat" or "exec" */
 	/* prompt of each kind (KL_DIALOGUE_END entries); NULL if there is none */
 	const char *const *prompt;
-	bool single; /* the dialogue ends after the first usable reply */
-	bool edits;  /* exec: files that the command edits count as its reply */
-	bool alone;  /* `alone` of struct kl_request */
+	bool single;       /* the dialogue ends after the first usable reply */
+	bool edits;        /* exec: files that the command edits count as its reply */
+	bool alone;        /* `alone` of struct kl_request */
+	const void *about; /* `about` of struct kl_request */
 	/* the current turn */
 	struct kl_conversation conversation;
 	struct kl_dialogue dialogue;

@@ -12,6 +12,7 @@
 #include "rewrite/edits.h"
 #include "rewrite/prompt.h"
 #include "rewrite/reply/envelope.h"
+#include "search/table/player.h"
 
 /* Of a reply, at most this many bytes are shown to the next role. */
 #define MOST_ADVICE ((size_t)32 << 10)
@@ -213,6 +214,39 @@ static int open_asking(struct asking *asking, bool edits)
 	return err < 0 ? err : kl_driver_open(&asking->driver, &texts);
 }
 
+/* --- what is told beside a request --------------------------------------------------------- */
+
+/* Say what the next request is about; the caller frees about->shown. */
+static void tell_about(struct kl_player_about *about, const struct asking *asking, bool edits)
+{
+	const struct kl_ask *ask = asking->ask;
+	const struct kl_intent *intent = ask->intent;
+
+	*about = (struct kl_player_about){
+		.key = ask->cell->setup.key,
+		.ticket = ask->ticket,
+		.turn = asking->driver.dialogue.turn,
+		.role = asking->role,
+		.edits = edits,
+		.form = intent->form,
+		.parent = ask->parent->digest,
+		.failed = asking->class_,
+		.told = intent->told,
+		.shown = kl_calloc(intent->nshown + 1, sizeof(*about->shown)),
+		.nshown = intent->nshown,
+	};
+	for (size_t i = 0; i < intent->nshown; i++) {
+		const struct kl_cell_link *link = &ask->cell->chain.v[intent->shown[i].ticket];
+
+		about->shown[i] = (struct kl_player_shown){
+			.as = intent->shown[i].as,
+			.ticket = intent->shown[i].ticket,
+			.class_ = link->class_,
+			.note = link->seen.note,
+		};
+	}
+}
+
 /* --- replies ------------------------------------------------------------------------------- */
 
 static int read_edit(struct kl_answer *out, const char *reply, const struct kl_surface *state)
@@ -274,6 +308,7 @@ static int ask_usable(struct kl_answer *out, char **said, struct asking *asking,
 
 	while (kl_driver_next(driver)) {
 		struct kl_driver_turn turn = KL_DRIVER_TURN_INIT;
+		struct kl_player_about about;
 		const char *reply = NULL;
 		int err = compose_turn(&turn, asking);
 
@@ -281,7 +316,11 @@ static int ask_usable(struct kl_answer *out, char **said, struct asking *asking,
 			kl_driver_turn_release(&turn);
 			return err;
 		}
-		if ((err = kl_driver_ask(&reply, driver, &turn)) < 0)
+		tell_about(&about, asking, edits);
+		driver->about = &about;
+		err = kl_driver_ask(&reply, driver, &turn);
+		free(about.shown);
+		if (err < 0)
 			return err;
 		if (!err)
 			err = kl_driver_accept(driver,

@@ -60,6 +60,8 @@ static json_t *judging_json(const struct kl_judging *judging)
 
 	kl_json_set_str(json, "mode", kl_judging_name[judging->mode]);
 	kl_json_set_str(json, "table", judging->table->digest);
+	if (judging->skill)
+		kl_json_set_str(json, "skill", judging->skill->name);
 	return json;
 }
 
@@ -67,7 +69,7 @@ static json_t *judging_json(const struct kl_judging *judging)
 static int read_judging(struct kl_judging *out, const struct kl_links *chain)
 {
 	const json_t *judge = json_object_get(chain->cell, "judge");
-	const char *mode;
+	const char *mode, *skill;
 	int err;
 
 	*out = (struct kl_judging){ .table = chain->table };
@@ -77,12 +79,17 @@ static int read_judging(struct kl_judging *out, const struct kl_links *chain)
 		return err;
 	if (kl_judging_parse(&out->mode, mode) < 0 || (out->mode == KL_JUDGING_REAL) != !out->table)
 		return kl_error(KL_EINVALID, "'judge' does not say how the search is judged");
-	return 0;
+	if (!json_object_get(judge, "skill"))
+		return 0;
+	if ((err = kl_json_str(&skill, judge, "skill")) < 0)
+		return err;
+	out->skill = kl_skill_find(skill);
+	return out->skill ? 0 : kl_error(KL_EINVALID, "this program has no skill '%.40s'", skill);
 }
 
 const char *kl_cell_evidence(const struct kl_cell *cell)
 {
-	return cell->judging.table ? "recorded" : "real";
+	return cell->judging.skill ? "simulated" : cell->judging.table ? "recorded" : "real";
 }
 
 /* --- the root ------------------------------------------------------------------------------ */
@@ -371,25 +378,31 @@ int kl_cell_confirm(struct kl_judgement **out, struct kl_cell *cell)
 	return err;
 }
 
-int kl_cell_begun(git_oid *commit, char **place, enum kl_judging_mode *mode, struct kl_repo *repo,
-		  const char *workload, const char *name)
+void kl_cell_begun_release(struct kl_cell_begun *begun)
 {
-	struct kl_judging judging;
+	free(begun->place);
+	kl_search_table_free(begun->table);
+}
+
+int kl_cell_begun(struct kl_cell_begun *out, struct kl_repo *repo, const char *workload,
+		  const char *name)
+{
 	KL_AUTO(kl_links_release) struct kl_links chain = { 0 };
 	char branch[KL_CELL_REF], ref[KL_CELL_REF];
 	const char *at;
 	int err;
 
+	*out = (struct kl_cell_begun){ 0 };
 	kl_cell_refs(branch, ref, workload, name);
 	if ((err = kl_links_load(&chain, repo, ref)) < 0)
 		return err == KL_ENOTFOUND ? kl_error(KL_ENOTFOUND, "'%s' has no search named '%s'",
 						      workload, name) :
 					     err;
 	if ((err = kl_json_str(&at, chain.cell, "place")) < 0 ||
-	    (err = read_judging(&judging, &chain)) < 0)
+	    (err = read_judging(&out->judging, &chain)) < 0)
 		return kl_error_in(err, "'%s', cell.json", ref);
-	*commit = chain.v[0].commit;
-	*mode = judging.mode;
-	*place = kl_strdup(at);
+	out->commit = chain.v[0].commit;
+	out->place = kl_strdup(at);
+	out->table = kl_steal(&chain.table);
 	return 0;
 }

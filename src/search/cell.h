@@ -81,24 +81,31 @@ void kl_cell_release(struct kl_cell *cell);
 
 /**
  * Measure the best candidate against the root once more, and write a note with the event on its
- * commit. Not for a search with a table, which can measure nothing. The search chose the candidate because it was measured as the fastest of many, which
+ * commit. The search chose the candidate because it was measured as the fastest of many, which
  * makes it look faster than it is; a new measurement does not have this bias. The caller frees
- * *out. If the measurement comes from elsewhere, set *out to NULL; cell->wave has the bundle.
+ * *out. If the measurement comes from elsewhere, set *out to NULL; cell->wave has the bundle. A
+ * search with a table can measure nothing.
  */
 int kl_cell_confirm(struct kl_judgement **out, struct kl_cell *cell);
 
 /**
- * Return whether figures of the search were measured in it: "real"; "recorded" if its verdicts come
- * from a table.
+ * Return what figures of the search show: "real"; "recorded" if its verdicts come from a table;
+ * "simulated" if its model is simulated as well.
  */
 const char *kl_cell_evidence(const struct kl_cell *cell);
 
-/**
- * Get the commit and the place of the root from which a search began, and how it is judged; the
- * caller frees *place. Return KL_ENOTFOUND if there is no such search.
- */
-int kl_cell_begun(git_oid *commit, char **place, enum kl_judging_mode *mode, struct kl_repo *repo,
-		  const char *workload, const char *name);
+/* How a stored search began. */
+struct kl_cell_begun {
+	git_oid commit; /* of the root */
+	char *place;    /* of the root */
+	struct kl_judging judging;
+	struct kl_search_table *table; /* of `judging`; owned */
+};
+
+/** Read how a search began; release *out. Return KL_ENOTFOUND if there is no such search. */
+int kl_cell_begun(struct kl_cell_begun *out, struct kl_repo *repo, const char *workload,
+		  const char *name);
+void kl_cell_begun_release(struct kl_cell_begun *begun);
 
 /** Write the full names of the refs of a search: its branch and the ref of its chain. */
 void kl_cell_refs(char branch[KL_CELL_REF], char ref[KL_CELL_REF], const char *workload,

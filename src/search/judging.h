@@ -4,6 +4,7 @@
 
 #include "event/judgement.h"
 #include "search/policy/draw.h"
+#include "search/table/skill.h"
 #include "search/table/table.h"
 
 /*
@@ -15,6 +16,8 @@
  *	recorded	the table has the verdict; a kernel that it lacks is an error that names it
  *	noisy		the same, but a speed is drawn within its interval, for each ticket
  *
+ * With a table the model can be simulated as well (search/table/player.h); its skill is stored, too.
+ *
  * What is found with a table is never written as an event of the gate.
  */
 enum kl_judging_mode { KL_JUDGING_REAL, KL_JUDGING_RECORDED, KL_JUDGING_NOISY };
@@ -24,6 +27,8 @@ extern const char *const kl_judging_name[KL_JUDGING_MODES];
 struct kl_judging {
 	enum kl_judging_mode mode;
 	const struct kl_search_table *table; /* NULL only if the mode is real; borrowed */
+	/* of the simulated model that answers, provider `table`; NULL: another model answers */
+	const struct kl_skill *skill;
 };
 
 /** Find the mode of this name. Return KL_EUSAGE if there is none. */

@@ -35,10 +35,14 @@ struct kl_provider {
 	struct kl_repo *repo;         /* borrowed; NULL if there is no configuration */
 	char *url, *command, *replay; /* from the options or the configuration; or NULL */
 	int64_t timeout_ms;           /* never 0 */
-	void *state;                  /* private to the functions of this kind */
+	/* of struct kl_provider_opts */
+	int (*answer)(char **text, const void *about, void *payload);
+	void *payload;
+	void *state; /* private to the functions of this kind */
 };
 
-extern const struct kl_provider_ops kl_provider_service, kl_provider_exec, kl_provider_replay;
+extern const struct kl_provider_ops kl_provider_service, kl_provider_exec, kl_provider_replay,
+	kl_provider_called;
 
 /**
  * Append the request in our own format, klineage.chat-request/1, which does not depend on a

@@ -13,13 +13,15 @@
 #define MAX_TIMEOUT_MS (INT64_C(24) * 3600 * 1000)
 
 /*
- * Return the functions of the provider `name`: "exec", "replay" or, for any other name, a service.
+ * Return the functions of the provider `name`: "exec", "replay", "table" or, for any other name, a
+ * service.
  */
 static const struct kl_provider_ops *find_kind(const char *name)
 {
 	static const struct kl_provider_ops *const kinds[] = {
 		&kl_provider_exec,
 		&kl_provider_replay,
+		&kl_provider_called,
 	};
 
 	for (size_t i = 0; i < KL_ARRAY_SIZE(kinds); i++)
@@ -71,6 +73,8 @@ int kl_provider_open(struct kl_provider **out, struct kl_repo *repo,
 	provider->ops = find_kind(name);
 	provider->name = kl_steal(&name);
 	provider->repo = repo;
+	provider->answer = opts->answer;
+	provider->payload = opts->payload;
 	provider->url = read_option(repo, opts->url, "klineage.chat.url");
 	provider->command = read_option(repo, opts->command, "klineage.chat.exec");
 	provider->replay = read_option(repo, opts->replay, "klineage.chat.replay");

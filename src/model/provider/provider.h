@@ -11,6 +11,7 @@
  *
  *	<a row>		a service over HTTP, streamed (service.h)
  *	exec		a user-supplied command: request on stdin, reply on stdout
+ *	table		a function of the caller, which makes replies from a table of kernels
  *	replay		a recorded conversation; refuses requests that were not recorded
  *
  * A provider is stateless and does no accounting: conversation.h stores turns, ledger.h costs. API
@@ -31,6 +32,12 @@ struct kl_provider_opts {
 	 * klineage.chat.timeout, default 10 minutes
 	 */
 	int64_t timeout_ms;
+	/**
+	 * table: make the reply to a request; `about` is that of its context, and the provider
+	 * frees *text. It never sees the request itself.
+	 */
+	int (*answer)(char **text, const void *about, void *payload);
+	void *payload;
 };
 
 /** Watches a request while it is sent. */
@@ -54,6 +61,7 @@ struct kl_request_context {
 	const char *dir;
 	/* exec: hide our repository from the command, if that is possible */
 	bool alone;
+	const void *about; /* table: what the request is about; NULL for other providers */
 };
 
 /**
