@@ -26,6 +26,7 @@ trials. \`tests/library.sh >skills/README.md\` writes this page, including all f
 | \`cards\`, \`evidence\` | the library: one file per card, and every gate event that a card cites |
 | \`lineages\` | the lineages that the cards were learned from, written by \`git klineage export\`; docs/lineages.md prints them |
 | \`held-out\` | lineages that no card was learned from: states to try cards on |
+| \`tables\` | states of \`c-topk\` and \`c-sgemm\` with the verdicts of the gate, for searches without a device: git-klineage-table(1) |
 
 ## Using it
 
@@ -74,6 +75,12 @@ either \`mechanical\` or by an \`agent\`. A mechanical trial applies the card's 
 it works on a similar variant. An agent is a language model that saw only the card, the contract and
 the state (docs/recorded.md). The result of the same model with the intent alone is printed beside
 it. Only a model can try cards that provide a trait.
+
+The tables have 100 states each and were built on a machine that did other work, so some intervals are
+wide; the verdicts do not depend on that. They are built again in a new repository by
+
+    git klineage import skills/lineages/c-topk
+    git klineage table build --constants 4 --values 2 --limit 100 -o skills/tables/c-topk.jsonl topk
 
 ## The cards
 
