@@ -73,7 +73,7 @@ comma := ,
 PACKAGES := gcc g++ libc6-dev binutils pkg-config libgit2-dev libjansson-dev libyaml-dev libssl-dev libcurl4-openssl-dev ca-certificates libffi-dev \
 	libseccomp-dev libelf-dev libzydis-dev bubblewrap coccinelle libopenblas0-serial libdnnl-dev libdnnl2 \
 	openssh-client cmake meson libcmocka-dev sharness perl libxml2-utils asciidoctor shellcheck clang-format
-PACKAGES_DEV := clang libclang-rt-14-dev valgrind zsh fish bash-completion chromium-headless-shell pre-commit universal-ctags
+PACKAGES_DEV := clang libclang-rt-14-dev valgrind zsh fish bash-completion chromium-headless-shell librsvg2-bin pre-commit universal-ctags
 SUDO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
 .PHONY: all worker deps deps-dev demo check cheats yardstick real rejudge price tests man style format fuzz ptx bench bench-programs clean

@@ -7,6 +7,7 @@
 #include "cmd/cli/opt.h"
 #include "cmd/cli/out.h"
 #include "cmd/cmd.h"
+#include "cmd/report_figures.h"
 #include "report/figure.h"
 #include "report/report.h"
 
@@ -52,44 +53,6 @@ static int load_views(struct views *views, struct kl_repo *repo, const char *wha
 	return err;
 }
 
-static int put_figure(json_t *list, const char *dir, const struct kl_view *view, const char *what,
-		      const struct kl_drawing *drawing)
-{
-	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/%s-%s-%s.svg", dir, view->workload,
-						   view->name, what);
-	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-
-	kl_drawing_svg(&text, drawing);
-	json_array_append_new(list, json_string(path));
-	return kl_fs_write_output(path, text.ptr, text.len);
-}
-
-static int write_figures(json_t *list, const char *dir, struct kl_repo *repo,
-			 const struct kl_view *view)
-{
-	static void (*const draw[])(struct kl_drawing *, const struct kl_report_content *,
-				    int) = { kl_figure_share, kl_figure_trace, kl_figure_steps };
-	static const char *const names[] = { "share", "trace", "steps" };
-	KL_AUTO(kl_report_content_release) struct kl_report_content content = { 0 };
-	KL_AUTO(kl_drawing_release) struct kl_drawing cost = { 0 };
-	KL_AUTO(kl_ledger_release) struct kl_ledger ledger = { 0 };
-	int err;
-
-	if ((err = kl_report_collect(&content, repo, view)) < 0 ||
-	    (err = kl_ledger_load(&ledger, repo, view->workload)) < 0 ||
-	    (err = kl_fs_mkdir(dir)) < 0)
-		return err;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !err; i++) {
-		KL_AUTO(kl_drawing_release) struct kl_drawing drawing = { 0 };
-
-		draw[i](&drawing, &content, KL_FIGURE_WIDTH);
-		err = put_figure(list, dir, view, names[i], &drawing);
-	}
-	if (!err && kl_figure_cost(&cost, &content, &ledger, KL_FIGURE_WIDTH))
-		err = put_figure(list, dir, view, "cost", &cost);
-	return err;
-}
-
 static bool is_file(const char *path)
 {
 	return path && strcmp(path, "-") && strcmp(path, "/dev/stdout");
@@ -123,18 +86,33 @@ static void print_json(const struct views *views, const char *page, json_t *figu
 	kl_listing_put(value);
 }
 
+static int check_format(struct kl_report_figures *figures, const char *format, bool column)
+{
+	if ((format || column) && !figures->dir)
+		return kl_opt_usage(synopsis, "%s is about figures and needs --figures <directory>",
+				    format ? "--format" : "--column");
+	if (format && !kl_report_format_parse(&figures->format, format))
+		return kl_opt_usage(synopsis, "no format '%s': use svg, pdf, tikz or csv", format);
+	return 0;
+}
+
 int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv)
 {
 	KL_AUTO(views_release) struct views views = { 0 };
 	KL_AUTO(kl_buf_release) struct kl_buf html = KL_BUF_INIT;
 	KL_AUTO(json_decrefp) json_t *written = json_array();
-	const char *output = NULL, *figures = NULL;
+	const char *output = NULL, *format = NULL;
+	struct kl_report_figures figures = { .width = KL_FIGURE_WIDTH, .files = written };
+	bool column = false;
 	bool json = false;
 	const struct kl_opt opts[] = {
 		KL_OPT_STR('o', "output", &output, "<file>",
 			   "write the page to this file (default: stdout)"),
-		KL_OPT_STR('\0', "figures", &figures, "<directory>",
-			   "also write the figures to this directory, as SVG"),
+		KL_OPT_STR('\0', "figures", &figures.dir, "<directory>",
+			   "also write the figures to this directory"),
+		KL_OPT_STR('\0', "format", &format, "<format>",
+			   "with --figures, no page but these: svg, pdf, tikz, or csv"),
+		KL_OPT_BOOL('\0', "column", &column, "draw the figures for one column of a paper"),
 		KL_OPT_BOOL('\0', "json", &json, "print the names of the written files as JSON"),
 		KL_OPT_END
 	};
@@ -148,12 +126,18 @@ int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv)
 	if (json && !is_file(output))
 		return kl_opt_usage(synopsis,
 				    "--json lists the written files and needs --output <file>");
+	if ((err = check_format(&figures, format, column)) < 0)
+		return err;
+	if (column)
+		figures.width = KL_FIGURE_COLUMN;
 	if ((err = load_views(&views, ctx->repo, argv[0])) < 0 ||
 	    (err = kl_report_html(&html, ctx->repo, views.v, views.n)) < 0)
 		return err;
-	for (size_t i = 0; figures && i < views.n && !err; i++)
-		err = write_figures(written, figures, ctx->repo, &views.v[i]);
-	if (err < 0 || (err = write_page(&html, output)) < 0)
+	for (size_t i = 0; figures.dir && i < views.n && !err; i++)
+		err = kl_report_figures(&figures, ctx->repo, &views.v[i]);
+	if (!err && (output || !format))
+		err = write_page(&html, output);
+	if (err < 0)
 		return err;
 	if (json)
 		print_json(&views, output, written);
