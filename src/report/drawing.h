@@ -76,8 +76,8 @@ void kl_draw_to(struct kl_drawing *drawing, double x, double y);
 
 void kl_drawing_svg(struct kl_buf *out, const struct kl_drawing *drawing);
 /**
- * Write a tikzpicture for LaTeX, which needs the package tikz and no library of it. It is 1/3 pt wide
- * for each pixel, so that 720 pixels are as wide as a column of 240 pt.
+ * Write a tikzpicture for LaTeX, which needs the package tikz and no library of it. A pixel is 0.57
+ * pt, so that 400 pixels fit into a column of 240 pt, and 860 into a text of 500 pt.
  */
 void kl_drawing_tikz(struct kl_buf *out, const struct kl_drawing *drawing);
 

@@ -60,8 +60,8 @@ static void add_indexed(struct kl_buf *out, const char *text)
 
 static void add_text(struct kl_buf *out, const struct kl_shape *shape)
 {
-	kl_buf_addf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"", shape->x, shape->y,
-		    anchors[shape->anchor]);
+	kl_buf_addf(out, "<text x=\"%.1f\" y=\"%.1f\" xml:space=\"preserve\" text-anchor=\"%s\"",
+		    shape->x, shape->y, anchors[shape->anchor]);
 	if (shape->degrees)
 		kl_buf_addf(out, " transform=\"rotate(%d %.1f %.1f)\"", shape->degrees, shape->x,
 			    shape->y);

@@ -51,7 +51,7 @@ static void add_escaped(struct kl_buf *out, const char *text)
 		if (at[0] == 'K' && at[1] == '_' && isdigit((unsigned char)at[2])) {
 			size_t n = strspn(at + 2, "0123456789");
 
-			kl_buf_addf(out, "$K_{%.*s}$", (int)n, at + 2);
+			kl_buf_addf(out, "$\\mathsf{K}_{%.*s}$", (int)n, at + 2);
 			at += 2 + n;
 			continue;
 		}
@@ -128,8 +128,8 @@ void kl_drawing_tikz(struct kl_buf *out, const struct kl_drawing *drawing)
 	add_escaped(out, drawing->title ? drawing->title : "");
 	kl_buf_adds(out,
 		    "\n% needs \\usepackage{tikz}\n"
-		    "\\begin{tikzpicture}[x=0.333pt, y=-0.333pt, every node/.style={inner sep=0pt, "
-		    "font=\\tiny\\sffamily}]\n"
+		    "\\begin{tikzpicture}[x=0.57pt, y=-0.57pt, every node/.style={inner sep=0pt, "
+		    "font=\\scriptsize\\sffamily}]\n"
 		    "\\definecolor{kltrace}{HTML}{0B6579}\\definecolor{klother}{HTML}{8A3B12}\n"
 		    "\\definecolor{klthird}{HTML}{5B3A8C}\\definecolor{klreject}{HTML}{A61E1E}\n");
 	for (size_t i = 0; i < drawing->n; i++)

@@ -11,7 +11,7 @@
 #include "report/roofline.h"
 
 #define MAX_POINTS 400 /* most states that a figure shows; the table on the page shows all states */
-#define LABEL_GAP 26   /* least distance of two labels below the states */
+#define LABEL_GAP 32   /* least distance of two labels below the states */
 
 /* The part of a figure in which values are drawn, and how its states are spread. */
 struct field {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "report/page.h"
+#include "report/side.h"
 #include "text/html.h"
 #include "text/json.h"
 
@@ -12,23 +13,8 @@
 static void add_diff(struct kl_buf *buf, const char *text, size_t len)
 {
 	bool cut = len > MAX_DIFF;
-	size_t n;
 
-	kl_buf_adds(buf, "<pre>");
-	for (const char *at = text, *end = text + (cut ? MAX_DIFF : len); at < end; at += n + 1) {
-		const char *nl = memchr(at, '\n', (size_t)(end - at));
-		const char *class_ = *at == '+' ? "pass" :
-				     *at == '-' ? "fail" :
-				     *at == '@' ? "soft" :
-						  NULL;
-
-		n = nl ? (size_t)(nl - at) : (size_t)(end - at);
-		if (class_)
-			kl_buf_addf(buf, "<span class=\"%s\">", class_);
-		kl_html_addn(buf, at, n);
-		kl_buf_adds(buf, class_ ? "</span>\n" : "\n");
-	}
-	kl_buf_adds(buf, "</pre>\n");
+	kl_side_by_side(buf, text, cut ? MAX_DIFF : len);
 	if (cut)
 		kl_buf_adds(buf, "<p class=\"soft\">… truncated</p>\n");
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "report/code.h"
 #include "report/figure.h"
 #include "report/maps.h"
 #include "report/page.h"
@@ -122,7 +123,8 @@ static int write_lineage(struct kl_buf *buf, struct kl_repo *repo,
 		return err;
 	kl_page_states(buf, content);
 	kl_page_rejected(buf, content);
-	if ((err = kl_report_maps(buf, repo, view)) < 0)
+	if ((err = kl_report_maps(buf, repo, view)) < 0 ||
+	    (err = kl_report_code(buf, repo, content)) < 0)
 		return err;
 	kl_buf_adds(buf, "<h3>Steps</h3>\n");
 	for (size_t i = 0; i < view->n; i++)

@@ -96,6 +96,41 @@ test_expect_success 'what cannot be is said, and a page that was there stays' '
 	echo old >want && test_cmp want kept
 '
 
+# the contrast (WCAG) of every text on every ground, in each theme; a text or ground is a variable --t-... or --g-... of the style
+cat >contrast.pl <<'X'
+use strict; my $least = 99; my $pairs = 0; my $worst = "";
+sub light { my @c = map { length $_[0] == 3 ? hex("$_$_") / 255 : hex($_) / 255 } length $_[0] == 3 ? split(//, $_[0]) : unpack "(A2)*", $_[0];
+	my @l = map { $_ <= 0.03928 ? $_ / 12.92 : (($_ + 0.055) / 1.055) ** 2.4 } @c; return 0.2126 * $l[0] + 0.7152 * $l[1] + 0.0722 * $l[2] }
+local $/; my ($style) = <STDIN> =~ m{<style>(.*?)</style>}s; my @themes = $style =~ /:root\{color-scheme:(?:light|dark);([^}]*)\}/g;
+for my $theme (@themes) {
+	my %t = $theme =~ /--(t-[a-z0-9]+|trace|other|third|reject):#([0-9a-f]+)/g; my %g = $theme =~ /--(g-[a-z0-9]+):#([0-9a-f]+)/g;
+	for my $t (keys %t) { for my $g (keys %g) {
+		my ($x, $y) = sort { $b <=> $a } light($t{$t}), light($g{$g}); my $r = ($x + 0.05) / ($y + 0.05); $pairs++;
+		($least, $worst) = ($r, "$t on $g") if $r < $least && ($t =~ /^t-/ || $g eq "g-page");
+	} }
+}
+# no other color may stand in the style
+$style =~ s/:root\{[^}]*\}//g; my $other = () = $style =~ /#[0-9a-f]{3,8}\b/g;
+printf "%d %d %d %d\n", scalar @themes, $pairs, $least * 100, $other; print STDERR "$worst\n";
+X
+test_expect_success 'every text can be read on every ground, light or dark' '
+	perl contrast.pl <page.html >is && cat is && read themes pairs least other <is && test "$themes" = 2 && test "$pairs" -ge 160 &&
+	test "$least" -ge 450 && test "$other" = 0
+'
+
+test_expect_success 'headings go down by one, figures and tables have names' '
+	grep -oE "<h[1-6]" page.html | cut -c 3 | awk "NR == 1 && \$1 != 1 || \$1 > last + 1 { bad = 1 } { last = \$1 } END { exit bad }" &&
+	test "$(grep -o "<svg " page.html | wc -l)" = "$(grep -oE "<svg [^>]*role=.img.[^>]*><title>[^<]" page.html | wc -l)" &&
+	test "$(grep -o "class=.wide." page.html | wc -l)" = "$(grep -o "class=.wide. role=.region. tabindex=.0. aria-label=" page.html | wc -l)"
+'
+
+test_expect_success 'edits are side by side; lines of code have the state that brought them' '
+	test "$(grep -oE "class=.(add|del)." page.html | wc -l)" -gt 200 &&
+	(cd repo && git show klineage/lineage/cuda-topk/sm_90-12b611a:topk.cu | wc -l) >want &&
+	awk "/<summary>topk.cu/, /<.table>/" page.html | grep -c "<tr class=" >have && test_cmp want have &&
+	awk "/<summary>topk.cu/, /<.table>/" page.html | grep -E "K_[0-9]+</a> radix-select [0-9.]+×"
+'
+
 # somebody else s: text that wants to be more
 test_expect_success 'hostile words stay words' '
 	evil="</pre><script>document.title = \"owned\"</script><img src=http://evil.invalid/x>" &&
@@ -107,7 +142,7 @@ test_expect_success 'hostile words stay words' '
 		git update-ref refs/heads/klineage/lineage/cuda-topk/evil $(git commit-tree -p $ref^ -F ../message $(git write-tree)) &&
 		git klineage report cuda-topk/evil -o ../evil.html
 	) &&
-	test "$(grep -c "&lt;script&gt;document.title = &quot;owned&quot;" evil.html)" -ge 3 && ! grep -iE "<script|<img" evil.html &&
+	test "$(grep -c "&lt;script&gt;document.title = &quot;owned&quot;" evil.html)" -ge 3 && grep "&lt;/pre&gt;&lt;script&gt;document" evil.html && ! grep -iE "<script|<img" evil.html &&
 	git -C repo show klineage/lineage/cuda-topk/evil:topk.cu | grep "$(printf "\342\200\256")" && ! grep "$(printf "\342\200\256")" evil.html
 '
 

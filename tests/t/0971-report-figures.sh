@@ -38,9 +38,9 @@ test_expect_success 'TikZ has no command but those of figures' '
 	printf "cuda-topk-evil-%s.tikz\n" share steps trace >want && test_cmp want have &&
 	for f in tikz/*; do
 		grep -oE "\\\\[a-zA-Z]+" "$f" | sort -u >commands &&
-		printf "\\\\%s\n" begin char definecolor draw end input node sffamily times tiny usepackage usetikzlibrary >known &&
+		printf "\\\\%s\n" begin char definecolor draw end mathsf node scriptsize sffamily times usepackage usetikzlibrary >known &&
 		test -z "$(grep -v -F -x -f known commands)" && ! grep "\\\\input" "$f" || return 1
-	done && says "{\$K_{11}\$" tikz/cuda-topk-evil-steps.tikz && says "\\char92{}input" tikz/cuda-topk-evil-steps.tikz
+	done && says "{\$\\mathsf{K}_{11}\$" tikz/cuda-topk-evil-steps.tikz && says "\\char92{}input" tikz/cuda-topk-evil-steps.tikz
 '
 
 test_expect_success 'figures for a column have its width' '

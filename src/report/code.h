@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef KL_REPORT_CODE_H
+#define KL_REPORT_CODE_H
+
+#include "report/content.h"
+
+/*
+ * code - writes the sources of K* as HTML, each block of lines with the state that brought it, what
+ * that state gained, and a ground that is darker the more it gained.
+ */
+int kl_report_code(struct kl_buf *out, struct kl_repo *repo,
+		   const struct kl_report_content *content);
+
+#endif
