@@ -11,13 +11,13 @@
 #include "report/figure.h"
 #include "report/report.h"
 
-static const char synopsis[] = "report [<options>] <workload>[/<name>]";
+static const char synopsis[] = "report [<options>] <workload>[/<name>]...";
 
 #define MAX_LINEAGES 200
 
 struct views {
 	struct kl_view *v;
-	size_t n;
+	size_t n, alloc;
 };
 
 static void views_release(struct views *views)
@@ -25,6 +25,15 @@ static void views_release(struct views *views)
 	for (size_t i = 0; i < views->n; i++)
 		kl_view_release(&views->v[i]);
 	free(views->v);
+}
+
+/* Return true if the lineage with this ref was loaded for an earlier argument. */
+static bool is_loaded(const struct views *views, const char *ref)
+{
+	for (size_t i = 0; i < views->n; i++)
+		if (!strcmp(views->v[i].ref, ref))
+			return true;
+	return false;
 }
 
 /* Load one lineage, or all lineages of a workload. */
@@ -37,14 +46,16 @@ static int load_views(struct views *views, struct kl_repo *repo, const char *wha
 		return err;
 	if (!refs.n)
 		return kl_view_none(repo, what);
-	if (refs.n > MAX_LINEAGES)
+	if (refs.n + views->n > MAX_LINEAGES)
 		return kl_error(KL_EINVALID, "'%s' has %zu lineages, more than a page can show",
 				what, refs.n);
-	views->v = kl_calloc(refs.n, sizeof(*views->v));
 	for (size_t i = 0; i < refs.n && !err; i++) {
 		KL_AUTO(kl_freep) char *workload = NULL;
 		KL_AUTO(kl_freep) char *name = NULL;
 
+		if (is_loaded(views, refs.v[i]))
+			continue;
+		KL_GROW(views->v, views->n + 1, views->alloc);
 		err = kl_view_split(&workload, &name, refs.v[i]);
 		if (!err)
 			err = kl_view_load(&views->v[views->n], repo, workload, name);
@@ -120,9 +131,8 @@ int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv)
 
 	if (err)
 		return err > 0 ? 0 : err;
-	if (argc != 1)
-		return kl_opt_usage(synopsis,
-				    argc ? "only one workload can be given" : "no workload given");
+	if (!argc)
+		return kl_opt_usage(synopsis, "no workload given");
 	if (json && !is_file(output))
 		return kl_opt_usage(synopsis,
 				    "--json lists the written files and needs --output <file>");
@@ -130,8 +140,9 @@ int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		return err;
 	if (column)
 		figures.width = KL_FIGURE_COLUMN;
-	if ((err = load_views(&views, ctx->repo, argv[0])) < 0 ||
-	    (err = kl_report_html(&html, ctx->repo, views.v, views.n)) < 0)
+	for (int i = 0; i < argc && !err; i++)
+		err = load_views(&views, ctx->repo, argv[i]);
+	if (err < 0 || (err = kl_report_html(&html, ctx->repo, views.v, views.n)) < 0)
 		return err;
 	for (size_t i = 0; figures.dir && i < views.n && !err; i++)
 		err = kl_report_figures(&figures, ctx->repo, &views.v[i]);

@@ -7,8 +7,8 @@
 #include "base/buf.h"
 
 /*
- * highlight - writes lines of C, C++ or CUDA as escaped HTML, with spans around keywords, strings,
- * numbers and comments. It goes line by line, so that parts of a file can be written; a comment that
+ * highlight - writes lines of C, C++ or CUDA as escaped HTML, with spans around tokens. Keywords,
+ * strings, numbers and comments have spans. It goes line by line, so that parts of a file can be written; a comment that
  * began on an earlier line is kept in the state. Lexing never fails.
  */
 struct kl_highlight {

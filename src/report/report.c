@@ -133,10 +133,50 @@ static int write_lineage(struct kl_buf *buf, struct kl_repo *repo,
 	return 0;
 }
 
+/* Write the contents of a page of several lineages, and the first of them in one figure. */
+static void write_overview(struct kl_buf *buf, const struct kl_report_content *content, size_t n)
+{
+	static const int widths[] = { KL_FIGURE_WIDTH, KL_FIGURE_COLUMN };
+
+	kl_buf_adds(buf, "<ul>\n");
+	for (size_t i = 0; i < n; i++) {
+		kl_buf_adds(buf, "<li><a href=\"#");
+		kl_html_add(buf, content[i].id);
+		kl_buf_adds(buf, "\">");
+		kl_html_add(buf, content[i].id);
+		kl_buf_adds(buf, "</a>");
+		if (*content[i].device)
+			kl_html_addf(buf, " on %s", content[i].device);
+		kl_buf_adds(buf, "</li>\n");
+	}
+	kl_buf_adds(buf, "</ul>\n<figure>");
+	for (size_t i = 0; i < 2; i++) {
+		KL_AUTO(kl_drawing_release) struct kl_drawing drawing = { 0 };
+
+		kl_figure_lineages(&drawing, content, n, widths[i]);
+		kl_buf_adds(buf, i ? "<div class=\"slim\">" : "<div class=\"full\">");
+		kl_drawing_svg(buf, &drawing);
+		kl_buf_adds(buf, "</div>");
+	}
+	kl_buf_addf(
+		buf,
+		"<figcaption>Speeds in percent of each lineage's own reference, so that only "
+		"lineages with the same reference on the same device can be compared by height.%s"
+		"</figcaption></figure>\n",
+		n > KL_FIGURE_LINEAGES ? " The figure has the first three lineages." : "");
+}
+
 /* Write what the page is about: "cuda-gemm/x on NVIDIA H100", or the workload of several lineages. */
 static void write_title(struct kl_buf *buf, const struct kl_report_content *content, size_t n)
 {
-	kl_html_add(buf, n == 1 ? content->id : content->view->workload);
+	size_t same = 0;
+
+	while (same < n && !strcmp(content[same].view->workload, content->view->workload))
+		same++;
+	if (n > 1 && same < n)
+		kl_html_addf(buf, "%zu lineages", n);
+	else
+		kl_html_add(buf, n == 1 ? content->id : content->view->workload);
 	if (n == 1 && *content->device)
 		kl_html_addf(buf, " on %s", content->device);
 }
@@ -160,6 +200,8 @@ int kl_report_html(struct kl_buf *out, struct kl_repo *repo, const struct kl_vie
 		write_title(out, content, n);
 		kl_buf_adds(out, "</h1>\n<main>\n");
 	}
+	if (!err && n > 1)
+		write_overview(out, content, n);
 	for (size_t i = 0; i < n && !err; i++)
 		err = write_lineage(out, repo, &content[i]);
 	kl_buf_adds(out,

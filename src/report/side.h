@@ -5,7 +5,7 @@
 #include "base/buf.h"
 
 /*
- * side - writes a unified diff as HTML with the old and the new lines side by side, with line
+ * side - writes a unified diff as HTML with the old and the new lines side by side. Lines have
  * numbers, signs and highlighting. A hunk that changes only comments is folded. On a narrow screen
  * the style of the page puts the new lines below the old ones.
  */
