@@ -106,6 +106,7 @@ static void add_mark(struct kl_buf *out, const struct kl_shape *shape)
 	else
 		kl_buf_addf(out, "<path d=\"M%.1f %.1fl8 8m0 -8l-8 8\"", x - 4, y - 4);
 	add_pen(out, shape, shape->mark != KL_MARK_CROSS);
+	kl_buf_adds(out, " style=\"stroke-dasharray:none\"");
 	close_shape(out, shape, shape->mark == KL_MARK_DOT ? "circle" : "path");
 	kl_buf_adds(out, shape->link ? "</a>\n" : "\n");
 }

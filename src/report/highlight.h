@@ -8,8 +8,8 @@
 
 /*
  * highlight - writes lines of C, C++ or CUDA as escaped HTML, with spans around tokens. Keywords,
- * strings, numbers and comments have spans. It goes line by line, so that parts of a file can be written; a comment that
- * began on an earlier line is kept in the state. Lexing never fails.
+ * strings, numbers and comments have spans. It goes line by line, so that parts of a file can be
+ * written; a comment that began on an earlier line is kept in the state. Lexing never fails.
  */
 struct kl_highlight {
 	bool in_comment;

@@ -86,7 +86,7 @@ test_expect_success 'a program is told what was written' '
 test_expect_success 'to stdout, of one lineage by name; two of a workload on one page' '
 	git -C repo branch klineage/lineage/cuda-topk/twin klineage/lineage/cuda-topk/sm_90-12b611a &&
 	(cd repo && git klineage report cuda-topk/sm_90-12b611a) >out && test_cmp page.html out &&
-	(cd repo && git klineage report cuda-topk) >two && test "$(grep -c "^<h2 " two)" = 2 && 
+	(cd repo && git klineage report cuda-topk) >two && test "$(grep -c "^<h2 " two)" = 2 &&
 	test "$(grep -c "^<li><a href=.#cuda-topk/" two)" = 2 && test "$(grep -o "<polyline [^>]*class=.line2." two | wc -l)" = 2 &&
 	(cd repo && git klineage report cuda-topk/twin cuda-topk/twin) >out && test "$(grep -c "^<h2 " out)" = 1 &&
 	git -C repo branch -q -D klineage/lineage/cuda-topk/twin
