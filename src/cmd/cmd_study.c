@@ -152,7 +152,9 @@ static int write_report(const char *dir, const json_t *report)
 		void (*write)(struct kl_buf *out, const json_t *report);
 	} files[] = {
 		{ "report.md", kl_study_report_markdown },
+		{ "report.html", kl_study_report_html },
 		{ "report.json", write_json },
+		{ "speed.svg", kl_study_report_svg },
 		{ "cells.csv", kl_study_report_cells_csv },
 		{ "curves.csv", kl_study_report_curves_csv },
 	};

@@ -16,6 +16,10 @@
 json_t *kl_study_report_json(const struct kl_study_results *results);
 /** Append the report as Markdown. */
 void kl_study_report_markdown(struct kl_buf *out, const json_t *report);
+/** Append the report as an HTML page with its figures; the page has no script and loads nothing. */
+void kl_study_report_html(struct kl_buf *out, const json_t *report);
+/** Append the figure of speed over candidates; nothing if no seed has ended. */
+void kl_study_report_svg(struct kl_buf *out, const json_t *report);
 /** Append a line for each cell, with the tip of its chain. */
 void kl_study_report_cells_csv(struct kl_buf *out, const json_t *report);
 /** Append a line for each policy and each number of candidates or dollars. */
