@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/study_jobs.h"
 #include "cmd/study_print.h"
+#include "study/final.h"
 #include "study/replay.h"
 #include "study/running.h"
 #include "study/study_report.h"
@@ -21,6 +22,7 @@ static const char synopsis[] =
 	"study status [--json] <study>\n"
 	"study cells [--json | --porcelain | -z] <study>\n"
 	"study report [--json | --output <directory>] <study>\n"
+	"study final <study>\n"
 	"study replay <study>";
 
 struct args {
@@ -137,6 +139,31 @@ static int list_cells(const struct args *args)
 	return err < 0 ? err : kl_study_print_cells(&study, args->repo, &args->out);
 }
 
+/* --- final ----------------------------------------------------------------------------------- */
+
+static int measure_winners(const struct args *args)
+{
+	KL_AUTO(kl_study_release) struct kl_study study = { 0 };
+	struct kl_final_opts opts = {
+		.repo = args->repo,
+		.study = &study,
+		.jail = args->jail,
+		.platform = args->platform,
+	};
+	size_t made = 0;
+	int err = kl_study_load(&study, args->repo, args->what);
+
+	if (err < 0)
+		return err;
+	opts.progress = args->quiet ? NULL : kl_progress_new(KL_PROGRESS_AUTO);
+	err = kl_final_measure(&made, &opts);
+	kl_progress_free(opts.progress);
+	if (err < 0)
+		return err;
+	printf("%zu measurements were made; see git klineage study report %s\n", made, study.name);
+	return 0;
+}
+
 /* --- report ---------------------------------------------------------------------------------- */
 
 static void write_json(struct kl_buf *out, const json_t *report)
@@ -230,24 +257,27 @@ static const struct verb {
 } verbs[] = {
 	{ "start", start_study, false },   { "run", run_study, false },
 	{ "status", show_status, false },  { "cells", list_cells, true },
-	{ "report", report_study, false }, { "replay", replay_study, false },
+	{ "report", report_study, false }, { "final", measure_winners, false },
+	{ "replay", replay_study, false },
 };
 
 static int check_args(const struct args *args, const struct verb *verb)
 {
-	bool runs = verb->run == run_study;
+	bool runs = verb->run == run_study, judges = runs || verb->run == measure_winners;
 
-	if (!runs && (args->cell || args->task || args->policy || args->exec || args->jail ||
-		      args->platform || args->jobs != 1 || args->quiet))
-		return kl_opt_usage(synopsis, "--cell, --task, --policy, --jobs, --exec, --jail, "
-					      "--platform and --quiet need 'run'");
+	if (!runs && (args->cell || args->task || args->policy || args->exec || args->jobs != 1))
+		return kl_opt_usage(synopsis, "--cell, --task, --policy, --jobs and --exec need "
+					      "'run'");
+	if (!judges && (args->jail || args->platform || args->quiet))
+		return kl_opt_usage(synopsis, "--jail, --platform and --quiet need 'run' or "
+					      "'final'");
 	if (args->output && (verb->run != report_study || args->out.json))
 		return kl_opt_usage(synopsis, "--output needs 'report' without --json");
 	if (args->dry && verb->run != start_study)
 		return kl_opt_usage(synopsis, "--dry-run needs 'start'");
 	if ((args->out.porcelain || args->out.nul) && !verb->lists)
 		return kl_opt_usage(synopsis, "--porcelain and -z need 'cells'");
-	if (args->out.json && (runs || verb->run == replay_study))
+	if (args->out.json && (judges || verb->run == replay_study))
 		return kl_opt_usage(synopsis, "'%s' prints no JSON; see 'cells'", verb->name);
 	if (args->cell && (args->task || args->policy || args->jobs != 1))
 		return kl_opt_usage(synopsis,
@@ -268,16 +298,16 @@ int cmd_study(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "exec", &args.exec, "<command>",
 			   "run: the command of provider exec (default: klineage.chat.exec)"),
 		KL_OPT_STR('\0', "jail", &args.jail, "<level>",
-			   "run: use jail level auto, bwrap, landlock, chroot or none"),
+			   "run, final: use jail level auto, bwrap, landlock, chroot or none"),
 		KL_OPT_INT('j', "jobs", &args.jobs, "<n>",
 			   "run: so many cells at once (default: 1)"),
 		KL_OPT_LISTING(&args.out),
 		KL_OPT_STR('o', "output", &args.output, "<directory>",
 			   "report: write files of all formats to this directory"),
 		KL_OPT_STR('\0', "platform", &args.platform, "<id>",
-			   "run: judge for cpu/x86-64-v1 to -v4"),
+			   "run, final: judge for cpu/x86-64-v1 to -v4"),
 		KL_OPT_STR('\0', "policy", &args.policy, "<id>", "run: only cells of this policy"),
-		KL_OPT_BOOL('q', "quiet", &args.quiet, "run: show no progress"),
+		KL_OPT_BOOL('q', "quiet", &args.quiet, "run, final: show no progress"),
 		KL_OPT_STR('\0', "task", &args.task, "<id>", "run: only cells of this task"),
 		KL_OPT_END
 	};

@@ -201,22 +201,13 @@ static int run_jobs(struct pool *pool)
 	return 0;
 }
 
-static int lock_study(struct kl_lock *lock, const struct kl_study_jobs *jobs)
-{
-	KL_AUTO(kl_freep) char *path = kl_asprintf(
-		"%s/klineage/study/%s.lock", kl_repo_common_dir(jobs->repo), jobs->study->name);
-	int err = kl_fs_mkdir_of(path);
-
-	return err < 0 ? err : kl_lock_take(lock, path, 0);
-}
-
 int kl_study_jobs_run(const struct kl_study_jobs *jobs)
 {
 	KL_AUTO(kl_lock_release) struct kl_lock lock = KL_LOCK_INIT;
 	KL_AUTO(pool_release) struct pool pool = { .jobs = jobs };
 	int err;
 
-	if ((err = lock_study(&lock, jobs)) < 0 ||
+	if ((err = kl_study_lock(&lock, jobs->repo, jobs->study)) < 0 ||
 	    (err = kl_fs_program(&pool.program, "git-klineage")) < 0 || (err = run_jobs(&pool)) < 0)
 		return err;
 	if (pool.cannot)

@@ -6,7 +6,7 @@
 #include "base/prefix.h"
 #include "fsck/parts.h"
 #include "repo/refs.h"
-#include "study/standing.h"
+#include "study/final.h"
 
 #define END "end/"
 
@@ -38,6 +38,11 @@ static void check_leaf(struct kl_checker *checker, const char *ref)
 	if (leaf && !strcmp(leaf, "plan")) {
 		checker->c->studies++;
 		check_cells(checker, &study, ref);
+	} else if (leaf && !strcmp(leaf, "final")) {
+		KL_AUTO(kl_final_release) struct kl_final final = { 0 };
+
+		if (kl_final_load(&final, checker->c->repo, &study) < 0)
+			kl_check_report_error(checker, ref);
 	} else if (!leaf || !kl_prefix_has(leaf, END) ||
 		   kl_study_find_cell(&cell, &study, leaf + strlen(END)) < 0) {
 		kl_check_report(checker, KL_CHECK_ERROR, ref, "the study has no such cell");

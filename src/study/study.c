@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/fs.h"
 #include "repo/refs.h"
 #include "search/policy/policy.h"
 #include "study/study_parts.h"
@@ -199,6 +200,15 @@ int kl_study_read(struct kl_study *out, struct kl_repo *repo, const git_oid *com
 		return kl_error_in(err == KL_ENOTFOUND ? KL_EINVALID : err, "study.json");
 	}
 	return 0;
+}
+
+int kl_study_lock(struct kl_lock *lock, struct kl_repo *repo, const struct kl_study *study)
+{
+	KL_AUTO(kl_freep) char *path = kl_asprintf("%s/klineage/study/%s.lock",
+						   kl_repo_common_dir(repo), study->name);
+	int err = kl_fs_mkdir_of(path);
+
+	return err < 0 ? err : kl_lock_take(lock, path, 0);
 }
 
 int kl_study_names(struct kl_strvec *out, struct kl_repo *repo)

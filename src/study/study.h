@@ -2,6 +2,7 @@
 #ifndef KL_STUDY_STUDY_H
 #define KL_STUDY_STUDY_H
 
+#include "base/lock.h"
 #include "search/cell.h"
 #include "study/study_plan.h"
 
@@ -95,6 +96,11 @@ void kl_study_cell(struct kl_study_cell *out, const struct kl_study *study, size
 int kl_study_find_cell(struct kl_study_cell *out, const struct kl_study *study, const char *id);
 /** Write the name of a ref of the study: "plan", "final" or "end/<cell>". */
 void kl_study_ref(char out[KL_STUDY_REF], const char *study, const char *leaf);
+/**
+ * Lock a study, so that one process at a time runs its cells or measures its winners. KL_EBUSY:
+ * another process holds the lock.
+ */
+int kl_study_lock(struct kl_lock *lock, struct kl_repo *repo, const struct kl_study *study);
 /** List the names of all studies of this repository, sorted. */
 int kl_study_names(struct kl_strvec *out, struct kl_repo *repo);
 

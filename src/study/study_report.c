@@ -47,6 +47,7 @@ static json_t *cell_json(const struct kl_study_results *results, const struct kl
 	kl_json_set_int(json, "candidates", cell->candidates);
 	kl_json_set_int(json, "correct", cell->correct);
 	kl_json_set_int(json, "best_ppm", cell->best_ppm);
+	kl_json_set_int(json, "final_ppm", cell->final_ppm);
 	kl_json_set_int(json, "first_gain", cell->first_gain);
 	kl_json_set_int(json, "spent_nano", cell->nano);
 	kl_json_set_int(json, "added", cell->added);
@@ -62,6 +63,10 @@ static json_t *cell_json(const struct kl_study_results *results, const struct kl
 struct sum {
 	int64_t cells, candidates, correct, nano, added, again, found, gained, first_gain;
 	double found_log;
+	/* of the cells with a final measurement: their speeds, their part of the claimed speed, and
+	 * of those whose task has an expert the part of the expert's speed */
+	int64_t finals, experts;
+	double final_log, shrink_log, expert_log;
 	int64_t valid[KL_VALIDITIES];
 	int64_t above[KL_STUDY_THRESHOLDS];
 	json_t *tokens;
@@ -85,8 +90,9 @@ static void add_tokens(json_t *to, const json_t *from)
 	}
 }
 
+/* `expert` is the speed of the task's expert in the final measurements, or 0. */
 static void add_cell(struct sum *sum, const struct kl_cell_result *cell,
-		     const struct kl_thresholds *threshold)
+		     const struct kl_thresholds *threshold, int64_t expert)
 {
 	sum->cells++;
 	sum->candidates += cell->candidates;
@@ -97,6 +103,17 @@ static void add_cell(struct sum *sum, const struct kl_cell_result *cell,
 	if (cell->best_ppm) {
 		sum->found++;
 		sum->found_log += kl_number_log((double)cell->best_ppm / KL_MILLION);
+	}
+	if (cell->final_ppm) {
+		double final = kl_number_log((double)cell->final_ppm / KL_MILLION);
+
+		sum->finals++;
+		sum->final_log += final;
+		sum->shrink_log += final - kl_number_log((double)cell->winner_ppm / KL_MILLION);
+		if (expert) {
+			sum->experts++;
+			sum->expert_log += final - kl_number_log((double)expert / KL_MILLION);
+		}
 	}
 	if (cell->first_gain) {
 		sum->gained++;
@@ -117,7 +134,9 @@ static struct sum sum_arm(const struct kl_study_results *results, size_t arm)
 	for (size_t i = 0; i < results->n; i++)
 		if (results->v[i].cell.arm == &study->arm[arm] &&
 		    kl_study_results_is_balanced(results, &results->v[i]))
-			add_cell(&sum, &results->v[i], &study->threshold);
+			add_cell(&sum, &results->v[i], &study->threshold,
+				 kl_final_median(&results->final, results->v[i].cell.task->id,
+						 NULL));
 	return sum;
 }
 
@@ -135,6 +154,15 @@ static json_t *fast_json(const struct sum *sum, const struct kl_thresholds *thre
 	return list;
 }
 
+/* Set a geometric mean in millionths, or null if there is none. */
+static void set_mean(json_t *json, const char *key, double log, int64_t n)
+{
+	if (n)
+		kl_json_set_int(json, key, speed_ppm(log / (double)n));
+	else
+		kl_json_set(json, key, json_null());
+}
+
 static void set_sum(json_t *json, struct sum *sum, const struct kl_thresholds *threshold)
 {
 	json_t *valid = json_object();
@@ -150,6 +178,10 @@ static void set_sum(json_t *json, struct sum *sum, const struct kl_thresholds *t
 	kl_json_set_int(json, "again", sum->again);
 	kl_json_set_int(json, "found", sum->found);
 	kl_json_set_int(json, "found_ppm", to_ppm(found));
+	set_mean(json, "final_ppm", sum->final_log, sum->finals);
+	set_mean(json, "shrink_ppm", sum->shrink_log, sum->finals);
+	set_mean(json, "expert_ppm", sum->expert_log, sum->experts);
+	kl_json_set_int(json, "finals", sum->finals);
 	kl_json_set_int(json, "gained", sum->gained);
 	kl_json_set_int(json, "first_gain_ppm",
 			sum->gained ? sum->first_gain * KL_MILLION / sum->gained : 0);

@@ -18,9 +18,9 @@ static void add_number(struct kl_buf *out, const json_t *row, const char *key)
 void kl_study_report_cells_csv(struct kl_buf *out, const json_t *report)
 {
 	static const char *const text[] = { "cell", "task", "policy" };
-	static const char *const number[] = { "seed",       "tickets",  "candidates",
-					      "correct",    "best_ppm", "first_gain",
-					      "spent_nano", "added",    "again" };
+	static const char *const number[] = { "seed",     "tickets",   "candidates", "correct",
+					      "best_ppm", "final_ppm", "first_gain", "spent_nano",
+					      "added",    "again" };
 	const json_t *cells = json_object_get(report, "cells");
 
 	kl_buf_adds(out, "evidence");

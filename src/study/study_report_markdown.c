@@ -91,6 +91,45 @@ static void add_tasks(struct kl_buf *out, const json_t *policies)
 	kl_buf_addch(out, '\n');
 }
 
+/* Print a geometric mean, or a dash if nothing was measured. */
+static void add_mean(struct kl_buf *out, const json_t *row, const char *key)
+{
+	if (json_is_integer(json_object_get(row, key)))
+		kl_buf_addf(out, " %.3fx |", ppm_of(row, key));
+	else
+		kl_buf_adds(out, " - |");
+}
+
+static void add_final(struct kl_buf *out, const json_t *policies)
+{
+	bool measured = false;
+
+	for (size_t i = 0; i < json_array_size(policies); i++)
+		measured = measured || kl_json_int_or(json_array_get(policies, i), "finals", 0) > 0;
+	if (!measured) {
+		kl_buf_adds(out, "\nThe winners have not been measured again yet (`git klineage "
+				 "study final`). The best of many noisy measurements looks faster "
+				 "than it is, so the speeds above are biased upward.\n");
+		return;
+	}
+	kl_buf_adds(out, "\n## Winners measured again\n\nApart from the searches that chose them: "
+			 "geometric means of the medians of all rounds. *Kept* is the part of the "
+			 "speed that the search claimed; *of the expert* compares with the last "
+			 "state of the task's lineage.\n\n"
+			 "| policy | winners | speed | kept | of the expert |\n"
+			 "| --- | --- | --- | --- | --- |\n");
+	for (size_t i = 0; i < json_array_size(policies); i++) {
+		const json_t *row = json_array_get(policies, i);
+
+		kl_buf_addf(out, "| %s | %" PRId64 " |", kl_json_str_or(row, "policy", ""),
+			    kl_json_int_or(row, "finals", 0));
+		add_mean(out, row, "final_ppm");
+		add_mean(out, row, "shrink_ppm");
+		add_mean(out, row, "expert_ppm");
+		kl_buf_addch(out, '\n');
+	}
+}
+
 static void add_pairs(struct kl_buf *out, const json_t *pairs)
 {
 	if (!json_array_size(pairs))
@@ -198,8 +237,6 @@ static void add_power(struct kl_buf *out, const json_t *report)
 	else
 		kl_buf_adds(out, "With one seed it is not known how much the results differ "
 				 "between seeds, so nothing can be told apart.\n");
-	kl_buf_adds(out, "\nThe best of many noisy measurements looks faster than it is, so the "
-			 "speeds above are biased upward.\n");
 }
 
 void kl_study_report_markdown(struct kl_buf *out, const json_t *report)
@@ -214,6 +251,7 @@ void kl_study_report_markdown(struct kl_buf *out, const json_t *report)
 	}
 	add_speeds(out, policies);
 	add_tasks(out, policies);
+	add_final(out, policies);
 	add_pairs(out, json_object_get(report, "pairs"));
 	add_fast(out, policies);
 	add_validity(out, policies);

@@ -21,6 +21,7 @@ void kl_study_results_release(struct kl_study_results *results)
 		free(results->v[i].curve);
 		json_decref(results->v[i].tokens);
 	}
+	kl_final_release(&results->final);
 	free(results->v);
 	*results = (struct kl_study_results){ 0 };
 }
@@ -183,7 +184,19 @@ static void draw_curve(struct kl_cell_result *out, const struct kl_links *chain,
 
 /* --- loading --------------------------------------------------------------------------------- */
 
-static int load_cell(struct kl_cell_result *out, struct kl_repo *repo, const struct kl_study *study)
+static void take_final(struct kl_cell_result *out, const struct kl_standing *standing,
+		       const struct kl_final *final)
+{
+	const struct kl_observation *best = &standing->chain.v[standing->best].seen;
+
+	if (!standing->best)
+		return;
+	out->winner_ppm = best->speed_ppm;
+	out->final_ppm = kl_final_median(final, out->cell.task->id, best->surface);
+}
+
+static int load_cell(struct kl_cell_result *out, struct kl_repo *repo, const struct kl_study *study,
+		     const struct kl_final *final)
 {
 	KL_AUTO(kl_standing_release) struct kl_standing standing = { 0 };
 	KL_AUTO(kl_freep) int64_t *nano = NULL;
@@ -203,6 +216,7 @@ static int load_cell(struct kl_cell_result *out, struct kl_repo *repo, const str
 	out->correct = standing.correct;
 	out->nano = standing.nano;
 	count_candidates(out, &standing.chain);
+	take_final(out, &standing, final);
 	nano = kl_calloc(standing.chain.n + 1, sizeof(*nano));
 	if ((err = add_costs(nano, out, repo, standing.chain.n)) < 0 ||
 	    (err = kl_cycle_count(&out->added, &out->again, repo, &standing.chain)) < 0)
@@ -226,16 +240,18 @@ int kl_study_results_load(struct kl_study_results *out, struct kl_repo *repo,
 			  const struct kl_study *study)
 {
 	size_t cells = kl_study_cells(study);
-	int err = 0;
+	int err;
 
 	*out = (struct kl_study_results){ .study = study };
+	if ((err = kl_final_load(&out->final, repo, study)) < 0)
+		return err;
 	out->points = (size_t)study->candidates + KL_DOLLAR_POINTS;
 	out->v = kl_calloc(cells, sizeof(*out->v));
 	while (!err && out->n < cells) {
 		struct kl_cell_result *cell = &out->v[out->n];
 
 		kl_study_cell(&cell->cell, study, out->n++);
-		err = load_cell(cell, repo, study);
+		err = load_cell(cell, repo, study, &out->final);
 		out->paid = out->paid || cell->nano;
 	}
 	out->seeds = count_balanced(out);

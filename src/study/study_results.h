@@ -2,6 +2,7 @@
 #ifndef KL_STUDY_STUDY_RESULTS_H
 #define KL_STUDY_STUDY_RESULTS_H
 
+#include "study/final.h"
 #include "study/inference.h"
 #include "study/standing.h"
 
@@ -47,7 +48,9 @@ struct kl_cell_result {
 	 * `candidates` of the plan, then at KL_DOLLAR_POINTS equal parts of the cap
 	 */
 	double *curve;
-	json_t *tokens; /* for each role: input, output and cached tokens */
+	int64_t winner_ppm; /* speed of the best when the search chose it; 0: none is faster */
+	int64_t final_ppm;  /* its median speed in the final measurements; 0: not measured */
+	json_t *tokens;     /* for each role: input, output and cached tokens */
 };
 
 struct kl_study_results {
@@ -56,7 +59,8 @@ struct kl_study_results {
 	size_t n;
 	int64_t seeds; /* seeds 1 to this are the balanced part */
 	size_t points; /* length of each curve */
-	bool paid;     /* money was spent */
+	struct kl_final final;
+	bool paid; /* money was spent */
 };
 
 /** Load the results of all cells. Errors are those of kl_standing_load(). */

@@ -80,8 +80,16 @@ test_expect_success 'the report has bands, pairs and validity, and the same digi
 	(cd t && study report pair >out && cat out && says "Evidence: **real**" out && says "2 of 2 seeds" out && says "| best-of-n | hill |" out && says "cannot be told" out &&
 	says "| hill | 4 | 0 | 0 | 0 | 0 | 0 | 50 |" out && says "| hill | 100 % | 100 % |" out && study report pair -o ../report >files && test "$(wc -l <files)" = 6 && xmllint --noout ../report/speed.svg && says "(evidence: real)" ../report/speed.svg && says "<th>policy</th>" ../report/report.html && says "<td>cannot be told</td>" ../report/report.html && ! grep -i "<script\|http:\|https:\|\*\*" ../report/report.html | grep -v xmlns &&
 	cmp out ../report/report.md && study report pair --json | cmp - ../report/report.json && test "$(wc -l <../report/cells.csv)" = 5 &&
-	grep "^real,scale.hill.2,scale,hill,2,2,2,1,[0-9]*,2,0,[0-9]*,0,0,0,0,0,0,1,.*,complete,$(git rev-parse refs/klineage/cells/scale/pair.scale.hill.2)$" ../report/cells.csv &&
+	grep "^real,scale.hill.2,scale,hill,2,2,2,1,[0-9]*,0,2,0,[0-9]*,0,0,0,0,0,0,1,.*,complete,$(git rev-parse refs/klineage/cells/scale/pair.scale.hill.2)$" ../report/cells.csv &&
 	grep "^real,hill,1,0,1000000,1000000,1000000$" ../report/curves.csv && exits 129 study status pair -o x 2>err && says "needs" err)
+'
+
+test_expect_success 'winners are measured again, apart, and only once each round' '
+	(cd t && study final pair >out && cat out && says "3 measurements were made" out && git show $refs/final:final.jsonl >lines && grep -c "klineage.study-final/1" lines | grep -x 3 &&
+	test "$(git rev-parse $refs/final~3)" = "$(git rev-parse $refs/plan)" && study final pair >out && says "0 measurements were made" out &&
+	git update-ref $refs/final $refs/final^ && study final pair >out && says "1 measurements were made" out && event=$(tail -1 lines | sed "s/.*\"event\":\"\([0-9a-f]*\).*/\1/") &&
+	git notes --ref klineage/gate show klineage/search/scale/pair.scale.hill.1 >note && git notes --ref klineage/gate show klineage/search/scale/pair.scale.best-of-n.1 >>note && grep -q "$event" note &&
+	study report pair >out && cat out && says "Winners measured again" out && says "| hill | 2 | " out && git klineage fsck && git klineage study replay pair)
 '
 
 test_expect_success 'replay and fsck find what was changed, without a model' '
