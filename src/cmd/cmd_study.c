@@ -14,6 +14,7 @@
 #include "study/replay.h"
 #include "study/running.h"
 #include "study/study_report.h"
+#include "study/training.h"
 
 static const char synopsis[] =
 	"study start [-n] [--json] <file>\n"
@@ -23,13 +24,14 @@ static const char synopsis[] =
 	"study cells [--json | --porcelain | -z] <study>\n"
 	"study report [--json | --output <directory>] <study>\n"
 	"study final <study>\n"
-	"study replay <study>";
+	"study replay <study>\n"
+	"study export --for <form> [--holdout <task>[,...]] [--output <file>] <study>";
 
 struct args {
 	struct kl_repo *repo;
 	const char *what; /* the file or the study */
 	struct kl_listing out;
-	const char *cell, *task, *policy, *exec, *jail, *platform, *output;
+	const char *cell, *task, *policy, *exec, *jail, *platform, *output, *form, *holdout;
 	int64_t jobs;
 	bool dry, quiet;
 };
@@ -250,6 +252,48 @@ static int replay_study(const struct args *args)
 	return wrong ? 1 : 0;
 }
 
+/* --- export ---------------------------------------------------------------------------------- */
+
+static int find_form(enum kl_training_form *out, const char *name)
+{
+	for (int i = 0; name && i < KL_TRAINING_FORMS; i++)
+		if (!strcmp(kl_training_name[i], name)) {
+			*out = (enum kl_training_form)i;
+			return 0;
+		}
+	return kl_opt_usage(synopsis, "'export' needs --for sft, sft-pairs, rl or kto%s%s",
+			    name ? ", not " : "", name ? name : "");
+}
+
+static int export_rows(const struct args *args)
+{
+	KL_AUTO(kl_study_release) struct kl_study study = { 0 };
+	KL_AUTO(kl_strvec_release) struct kl_strvec holdout = KL_STRVEC_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	enum kl_training_form form = KL_TRAINING_SFT;
+	size_t rows;
+	int err;
+
+	kl_strvec_split(&holdout, args->holdout ? args->holdout : "", ",");
+	if ((err = find_form(&form, args->form)) < 0 ||
+	    (err = kl_study_load(&study, args->repo, args->what)) < 0)
+		return err;
+	for (size_t i = 0; i < holdout.n; i++)
+		if (!has_task(&study, holdout.v[i]))
+			return kl_error(KL_ENOTFOUND, "study '%s' has no task '%s'", study.name,
+					holdout.v[i]);
+	if ((err = kl_training_write(&text, &rows, args->repo, &study, form, &holdout)) < 0)
+		return err;
+	if (!args->output) {
+		kl_out_exact(text.ptr, text.len);
+		return 0;
+	}
+	if ((err = kl_fs_write_output(args->output, text.ptr, text.len)) < 0)
+		return err;
+	printf("%zu rows in %s\n", rows, args->output);
+	return 0;
+}
+
 static const struct verb {
 	const char *name;
 	int (*run)(const struct args *args);
@@ -258,7 +302,7 @@ static const struct verb {
 	{ "start", start_study, false },   { "run", run_study, false },
 	{ "status", show_status, false },  { "cells", list_cells, true },
 	{ "report", report_study, false }, { "final", measure_winners, false },
-	{ "replay", replay_study, false },
+	{ "replay", replay_study, false }, { "export", export_rows, false },
 };
 
 static int check_args(const struct args *args, const struct verb *verb)
@@ -271,13 +315,17 @@ static int check_args(const struct args *args, const struct verb *verb)
 	if (!judges && (args->jail || args->platform || args->quiet))
 		return kl_opt_usage(synopsis, "--jail, --platform and --quiet need 'run' or "
 					      "'final'");
-	if (args->output && (verb->run != report_study || args->out.json))
-		return kl_opt_usage(synopsis, "--output needs 'report' without --json");
+	if (args->output &&
+	    (args->out.json || (verb->run != report_study && verb->run != export_rows)))
+		return kl_opt_usage(synopsis,
+				    "--output needs 'report' without --json, or 'export'");
+	if ((args->form || args->holdout) && verb->run != export_rows)
+		return kl_opt_usage(synopsis, "--for and --holdout need 'export'");
 	if (args->dry && verb->run != start_study)
 		return kl_opt_usage(synopsis, "--dry-run needs 'start'");
 	if ((args->out.porcelain || args->out.nul) && !verb->lists)
 		return kl_opt_usage(synopsis, "--porcelain and -z need 'cells'");
-	if (args->out.json && (judges || verb->run == replay_study))
+	if (args->out.json && (judges || verb->run == replay_study || verb->run == export_rows))
 		return kl_opt_usage(synopsis, "'%s' prints no JSON; see 'cells'", verb->name);
 	if (args->cell && (args->task || args->policy || args->jobs != 1))
 		return kl_opt_usage(synopsis,
@@ -297,13 +345,18 @@ int cmd_study(struct kl_cmd_ctx *ctx, int argc, char **argv)
 			    "start: say what would be frozen and what it can tell; freeze nothing"),
 		KL_OPT_STR('\0', "exec", &args.exec, "<command>",
 			   "run: the command of provider exec (default: klineage.chat.exec)"),
+		KL_OPT_STR('\0', "for", &args.form, "<form>",
+			   "export: rows for sft, sft-pairs, rl or kto"),
+		KL_OPT_STR('\0', "holdout", &args.holdout, "<task>[,...]",
+			   "export: leave out these tasks"),
 		KL_OPT_STR('\0', "jail", &args.jail, "<level>",
 			   "run, final: use jail level auto, bwrap, landlock, chroot or none"),
 		KL_OPT_INT('j', "jobs", &args.jobs, "<n>",
 			   "run: so many cells at once (default: 1)"),
 		KL_OPT_LISTING(&args.out),
-		KL_OPT_STR('o', "output", &args.output, "<directory>",
-			   "report: write files of all formats to this directory"),
+		KL_OPT_STR('o', "output", &args.output, "<path>",
+			   "report: write files of all formats to this directory; export: write "
+			   "rows to this file"),
 		KL_OPT_STR('\0', "platform", &args.platform, "<id>",
 			   "run, final: judge for cpu/x86-64-v1 to -v4"),
 		KL_OPT_STR('\0', "policy", &args.policy, "<id>", "run: only cells of this policy"),

@@ -92,6 +92,13 @@ test_expect_success 'winners are measured again, apart, and only once each round
 	study report pair >out && cat out && says "Winners measured again" out && says "| hill | 2 | " out && git klineage fsck && git klineage study replay pair)
 '
 
+test_expect_success 'candidates become rows to train with' '
+	(cd t && study export pair --for sft-pairs >rows && grep -c "\"completion\":\[{\"content\":\"<step>" rows | grep -x 1 && study export pair --for sft -o sft && grep -c "{\"messages\":\[\|\"messages\":\[" sft | grep -x 1 &&
+	study export pair --for kto >rows && grep -c "\"label\":true" rows | grep -x 1 && grep -c "\"label\":false" rows | grep -x 1 &&
+	study export pair --for rl >rows && grep -c "\"ground_truth\":\"[0-9a-f]\{64\}\"" rows | grep -x 8 && study export pair --for rl --holdout scale >rows && test ! -s rows &&
+	exits 129 study export pair 2>err && says "needs --for" err && exits 129 study export pair --for dpo 2>err && exits 128 study export pair --for rl --holdout none 2>err && says "no task" err)
+'
+
 test_expect_success 'replay and fsck find what was changed, without a model' '
 	(cd t && : >"$ANSWERS/log" && study replay pair >out && cat out && says "4 cells, 12 tickets: 0 cells differ" out && test -z "$(asked)" && git klineage fsck >out && says "1 study" out &&
 	cell=refs/klineage/cells/scale/pair.scale.hill.2 && tip=$(git rev-parse $cell) && git cat-file -p $tip:observation.json | sed "s/\"parent\":0/\"parent\":1/" >o && ! git cat-file -p $tip:observation.json | cmp -s - o &&
