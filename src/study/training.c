@@ -36,13 +36,13 @@ static void add_message(json_t *list, const char *role, const char *text)
 /* Return the messages up to the request of turn `last`. */
 static json_t *prompt_json(const struct kl_conversation *conversation, size_t last)
 {
-	KL_AUTO(kl_buf_release) struct kl_buf system = KL_BUF_INIT;
+	KL_AUTO(kl_buf_release) struct kl_buf rules = KL_BUF_INIT;
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < conversation->nsystem; i++)
-		kl_buf_addf(&system, "%s%s", i ? "\n\n" : "", conversation->system[i]);
-	if (system.len)
-		add_message(list, "system", system.ptr);
+		kl_buf_addf(&rules, "%s%s", i ? "\n\n" : "", conversation->system[i]);
+	if (rules.len)
+		add_message(list, "system", rules.ptr);
 	for (size_t i = 0; i <= last; i++) {
 		add_message(list, "user", conversation->turn[i].user);
 		if (i < last)
