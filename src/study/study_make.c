@@ -11,6 +11,7 @@
 #include "lineage/view.h"
 #include "model/money.h"
 #include "model/price.h"
+#include "model/provider/provider.h"
 #include "search/policy/policy.h"
 #include "study/study_parts.h"
 
@@ -132,13 +133,18 @@ static int take_arm(struct kl_study_arm *out, const struct kl_planned_arm *arm,
 static int check_model(const struct kl_study *study, struct kl_repo *repo)
 {
 	KL_AUTO(kl_price_freep) struct kl_price *price = NULL;
+	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
+	struct kl_provider_opts opts = { .name = study->provider };
+	int err;
 	bool free = !strcmp(study->provider, "exec") || !strcmp(study->provider, "replay");
 
 	if (strcmp(study->judge, "real") != 0)
 		return kl_error(KL_EINVALID, "this program has no judge mode '%s'; use 'real'",
 				study->judge);
-	if (free || !strcmp(study->provider, "table"))
+	if (free)
 		return 0;
+	if ((err = kl_provider_open(&provider, repo, &opts)) < 0)
+		return err;
 	if (!study->model)
 		return kl_error(KL_EINVALID, "provider '%s' needs the 'name' of a model",
 				study->provider);
