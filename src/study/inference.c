@@ -64,40 +64,54 @@ double kl_inference_mean(const struct kl_strata *strata, size_t at)
 	return tasks ? sum / (double)tasks : 0;
 }
 
-/* Add to drawn[point] the means of one resampling of a task. */
-static void draw_task(double *drawn, const struct kl_stratum *task, size_t points,
+/* the numbers of all cells that are drawn together: more would take too much memory */
+#define CHUNK 64
+
+/* Add to drawn[point] the means of one resampling of a task, for `n` numbers from `from` on. */
+static void draw_task(double *drawn, const struct kl_stratum *task, size_t from, size_t n,
 		      struct kl_rng *rng)
 {
-	KL_AUTO(kl_freep) double *sum = kl_calloc(points + 1, sizeof(*sum));
+	double sum[CHUNK] = { 0 };
 
 	for (size_t k = 0; k < task->n; k++) {
 		const double *cell = task->cell[kl_rng_below(rng, task->n)];
 
-		for (size_t i = 0; i < points; i++)
-			sum[i] += cell[i];
+		for (size_t i = 0; i < n; i++)
+			sum[i] += cell[from + i];
 	}
-	for (size_t i = 0; i < points; i++)
+	for (size_t i = 0; i < n; i++)
 		drawn[i * KL_DRAWS] += sum[i] / (double)task->n;
+}
+
+/* Each chunk begins the same stream, so that it draws the same cells. */
+static void draw_chunk(double *drawn, const struct kl_strata *strata, size_t from, size_t n,
+		       struct kl_rng *rng)
+{
+	size_t tasks = count_tasks(strata);
+
+	for (size_t draw = 0; tasks && draw < KL_DRAWS; draw++) {
+		for (size_t i = 0; i < strata->n; i++)
+			if (strata->v[i].n)
+				draw_task(drawn + draw, &strata->v[i], from, n, rng);
+		for (size_t i = 0; i < n; i++)
+			drawn[i * KL_DRAWS + draw] /= (double)tasks;
+	}
 }
 
 void kl_inference_bands(struct kl_band *out, const struct kl_strata *strata, size_t points,
 			const char *key, const char *label)
 {
-	KL_AUTO(kl_freep) double *drawn = kl_calloc(points * KL_DRAWS + 1, sizeof(*drawn));
-	size_t tasks = count_tasks(strata);
-	struct kl_rng rng;
+	for (size_t from = 0; from < points; from += CHUNK) {
+		size_t n = points - from < CHUNK ? points - from : CHUNK;
+		KL_AUTO(kl_freep) double *drawn = kl_calloc(n * KL_DRAWS, sizeof(*drawn));
+		struct kl_rng rng;
 
-	open_stream(&rng, key, label);
-	for (size_t draw = 0; tasks && draw < KL_DRAWS; draw++) {
-		for (size_t i = 0; i < strata->n; i++)
-			if (strata->v[i].n)
-				draw_task(drawn + draw, &strata->v[i], points, &rng);
-		for (size_t i = 0; i < points; i++)
-			drawn[i * KL_DRAWS + draw] /= (double)tasks;
-	}
-	for (size_t i = 0; i < points; i++) {
-		out[i].mid = kl_inference_mean(strata, i);
-		set_band(&out[i], drawn + i * KL_DRAWS);
+		open_stream(&rng, key, label);
+		draw_chunk(drawn, strata, from, n, &rng);
+		for (size_t i = 0; i < n; i++) {
+			out[from + i].mid = kl_inference_mean(strata, from + i);
+			set_band(&out[from + i], drawn + i * KL_DRAWS);
+		}
 	}
 }
 

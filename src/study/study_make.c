@@ -189,5 +189,10 @@ int kl_study_make(struct kl_study *out, struct kl_repo *repo, const struct kl_st
 	}
 	if (err < 0 || (err = kl_study_check_names(out)) < 0)
 		return err;
+	if (out->cap > KL_MONEY_MAX / (int64_t)kl_study_cells(out))
+		return kl_error(KL_EINVALID,
+				"%zu cells at $%s each may cost more than a million "
+				"dollars; lower 'usd'",
+				kl_study_cells(out), plan->usd);
 	return check_model(out, repo);
 }

@@ -60,7 +60,7 @@ test_expect_success 'bad plans are refused by name and place' '
 	refuse "s/repairs/repair/" "has no parameter" && refuse "s/id: hill/id: hi.ll/" "must be an id" &&
 	refuse "s/id: hill/id: best-of-n/" "two policies have the id" && refuse "s/workload: scale/workload: scales/" "bad.yaml: task" &&
 	refuse "s/workload: scale/lineage: scale/" "must be <workload>/<name>" && refuse "s/workload: scale/lineage: scale\/none/" "there is no lineage" &&
-	refuse "s/, workload: scale//" "must have either" && refuse "s/0.50/half/" "US dollars" &&
+	refuse "s/, workload: scale//" "must have either" && refuse "s/0.50/half/" "US dollars" && refuse "s/0.50/900000/" "a million dollars" &&
 	refuse "s/provider: exec/provider: anthropic/" "needs the" && refuse "s/provider: exec/provider: nobody, name: x/" "unknown provider" &&
 	refuse "s/^model:/judge: {mode: guess}\nmodel:/" "no judge mode" && refuse "s/provider: exec/provider: anthropic, name: no-such-model/" "no-such-model" &&
 	exits 129 study run pair --jobs 0 2>err && exits 129 study cells pair --dry-run 2>err && exits 128 study status none 2>err && says "there are: pair" err &&
