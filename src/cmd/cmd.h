@@ -74,6 +74,7 @@ int cmd_lift(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_log(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_materialize(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_measure(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_memory(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_mcp(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_probe(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_prune(struct kl_cmd_ctx *ctx, int argc, char **argv);

@@ -11,6 +11,7 @@
 #include "cmd/search_print.h"
 #include "cmd/send_away.h"
 #include "cmd/skill_model.h"
+#include "search/memory_branch.h"
 #include "search/policy/policy.h"
 #include "search/table/player.h"
 #include "text/name.h"
@@ -25,7 +26,7 @@ static const char synopsis[] =
 #define MOST_WIDTH 1000
 
 struct args {
-	const char *workload, *policy, *preset, *set, *name, *root, *jail, *platform;
+	const char *workload, *policy, *preset, *set, *name, *root, *jail, *platform, *memory;
 	const char *judge, *table, *skill;
 	int64_t candidates, width, seed;
 	bool again, dry, json, quiet, list;
@@ -43,7 +44,7 @@ struct session {
 	struct kl_search_table *table;
 	struct kl_player player;
 	char *name;
-	json_t *kept;
+	json_t *kept, *memory;
 	struct kl_cell cell;
 };
 
@@ -56,6 +57,7 @@ static void session_release(struct session *session)
 	kl_progress_free(session->progress);
 	json_decref(session->kept);
 	kl_search_table_free(session->table);
+	json_decref(session->memory);
 	free(session->name);
 }
 
@@ -89,6 +91,39 @@ static int set_parameters(struct kl_setup *setup, const char *text)
 	return err;
 }
 
+/*
+ * Give the policy a copy of the entries of a memory that it reads and that are about kernels of the
+ * root's language.
+ */
+static int recall_memory(struct session *session, const char *name)
+{
+	struct kl_setup *setup = &session->setup;
+	const char *language = session->root.state->contract->language->name;
+	KL_AUTO(json_decrefp) json_t *all = NULL;
+	const char *path;
+	json_t *entry;
+	git_oid tip;
+	int err;
+
+	if (!setup->policy->memory)
+		return kl_opt_usage(synopsis,
+				    "policy %s reads no memory; adaexplore reads rules, "
+				    "kernelblaster techniques",
+				    setup->policy->name);
+	if ((err = kl_memory_load(&all, &tip, session->repo, name)) < 0)
+		return err;
+	setup->memory = session->memory = json_object();
+	json_object_foreach(all, path, entry)
+		if (kl_memory_is(entry, setup->policy->memory) &&
+		    !strcmp(kl_json_str_or(entry, "language", ""), language))
+			kl_json_set(session->memory, path, json_incref(entry));
+	if (json_object_size(session->memory))
+		return 0;
+	return kl_error(KL_ENOTFOUND,
+			"memory '%s' has no %s for kernels in %s, which is what policy %s reads",
+			name, setup->policy->memory, language, setup->policy->name);
+}
+
 static int make_setup(struct session *session, const struct args *args)
 {
 	const struct kl_policy *policy = kl_policy_find(args->policy);
@@ -102,6 +137,8 @@ static int make_setup(struct session *session, const struct args *args)
 	setup->width = args->width;
 	if ((args->preset && (err = kl_setup_preset(setup, args->preset)) < 0) ||
 	    (args->set && (err = set_parameters(setup, args->set)) < 0))
+		return err;
+	if (args->memory && (err = recall_memory(session, args->memory)) < 0)
 		return err;
 	kl_draw_key(setup->key, "", session->root.state->contract->workload, policy->name,
 		    args->seed);
@@ -357,11 +394,11 @@ static int check_args(const struct args *args, int argc)
 	if (argc > 1)
 		return kl_opt_usage(synopsis, "too many arguments");
 	if (args->again && (args->policy || args->preset || args->set || args->root ||
-			    args->judge || args->table || args->skill || args->dry))
+			    args->memory || args->judge || args->table || args->skill || args->dry))
 		return kl_opt_usage(synopsis,
 				    "--continue keeps policy, parameters and root of the search; "
 				    "it cannot be used with --policy, --preset, --set, --root, "
-				    "--judge, --table, --skill or --dry-run");
+				    "--memory, --judge, --table, --skill or --dry-run");
 	if (args->again && (!args->name || !argc))
 		return kl_opt_usage(synopsis, "--continue needs --name and the workload");
 	if (!args->again && !args->policy)
@@ -391,6 +428,8 @@ int cmd_search(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		KL_OPT_STR('\0', "judge", &args.judge, "<mode>",
 			   "take verdicts from the gate (real) or a table (recorded, noisy)"),
 		KL_OPT_BOOL('\0', "json", &args.json, "print the result as JSON"),
+		KL_OPT_STR('\0', "memory", &args.memory, "<name>",
+			   "begin with a copy of this memory, or of one at a revision"),
 		KL_OPT_STR('\0', "name", &args.name, "<name>",
 			   "name the search (default: policy and seed)"),
 		KL_OPT_STR('\0', "platform", &args.platform, "<id>",

@@ -54,6 +54,8 @@ const struct kl_cmd kl_cmds[] = {
 	  "judge the states of lineages and their variants, for searches without a device" },
 	{ "study", cmd_study, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "compare policies of search over tasks and seeds" },
+	{ "memory", cmd_memory, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
+	  "show, import and retract what a search begins with" },
 	{ "step", cmd_step, KL_NEEDS_REPO | KL_NEEDS_IDENTITY,
 	  "judge an edit in the worktree, and commit it if it passes" },
 	{ "review", cmd_review, KL_NEEDS_REPO | KL_PAGES,

@@ -250,6 +250,8 @@ void kl_search_print_plan(const struct kl_search_plan *plan, bool json)
 		print_value(&setup->policy->param[i], setup->value[i]);
 		putchar('\n');
 	}
+	if (setup->memory)
+		printf("memory: %zu entries\n", json_object_size(setup->memory));
 	if (plan->budget)
 		printf("it may cost at most $%s, over all roles\n", plan->budget);
 	else

@@ -136,7 +136,8 @@ int kl_check_run(struct kl_check *check)
 	    !(err = each_ref(&checker, REJECTED)) && !(err = each_ref(&checker, CAMPAIGNS)) &&
 	    !(err = each_ref(&checker, TRANSPLANTS)) && !(err = kl_check_logs(&checker)) &&
 	    !(err = kl_check_events(&checker)) && !(err = each_ref(&checker, SEARCHES)) &&
-	    !(err = kl_check_studies(&checker)) && !(err = check_chat(&checker)))
+	    !(err = kl_check_studies(&checker)) && !(err = kl_check_memories(&checker)) &&
+	    !(err = check_chat(&checker)))
 		err = check_operation(&checker);
 	kl_map_release(&checker.cited);
 	kl_trust_release(&checker.signed_);

@@ -80,6 +80,7 @@ bool kl_check_is_for_tree(struct kl_checker *checker, const struct kl_event *eve
 void kl_check_search(struct kl_checker *checker, const char *ref);
 /** Check all studies (check_study.c), but not the chains of their cells. */
 int kl_check_studies(struct kl_checker *checker);
+int kl_check_memories(struct kl_checker *checker);
 
 /** Check the chain of the transplants of a lineage (check_transplant.c). */
 void kl_check_transplant(struct kl_checker *checker, const char *ref, const git_oid *tip,

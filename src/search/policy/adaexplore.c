@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "search/policy/memory.h"
 #include "search/policy/number.h"
 
 static const char *const learn_words[] = { "none", "each", NULL };
@@ -259,11 +260,19 @@ static void show_ancestors(struct kl_intent *out, const struct kl_experience *se
 		kl_intent_show(out, "ancestor", shown[--n]);
 }
 
+/* Show the rules of this search, and tell those of the memory. */
 static void show_rules(struct kl_intent *out, const struct kl_experience *seen)
 {
+	json_t *recalled;
+
 	for (size_t i = 0; i < tree_of(seen)->nrule; i++)
 		if (tree_of(seen)->rule[i].count >= seen->setup->value[KL_ADA_RULES])
 			kl_intent_show(out, "rule", tree_of(seen)->rule[i].ticket);
+	recalled = kl_memory_rules(seen->setup->memory, seen->setup->value[KL_ADA_RULES]);
+	if (recalled) {
+		out->told = json_object();
+		kl_json_set(out->told, "rules", recalled);
+	}
 }
 
 /* --- tickets ------------------------------------------------------------------------------- */
@@ -450,6 +459,7 @@ const struct kl_policy kl_policy_adaexplore = {
 	.what = "AdaExplore: a tree by upper confidence bounds, with large and small steps",
 	.param = params,
 	.preset = presets,
+	.memory = "rule",
 	.horizon = see_before,
 	.create = create_tree,
 	.fold = fold_tree,

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "search/policy/experience.h"
 #include "search/policy/knowledge.h"
+#include "search/policy/memory.h"
 
 enum { ROLLOUTS, STEPS, TRIES, POWER, FLOOR, STOP, GRADIENT, EVERY, STATES, PICK };
 enum { OFF, ON };
@@ -99,12 +100,35 @@ struct state {
 	struct kl_knowledge base;
 };
 
+/*
+ * Begin the base with the techniques of a memory. They are predictions: the first use here replaces
+ * each of them.
+ */
+static void recall_techniques(struct kl_knowledge *base, json_t *memory)
+{
+	const char *path;
+	json_t *entry;
+
+	json_object_foreach(memory, path, entry) {
+		struct kl_knowledge_entry *known;
+
+		if (!kl_memory_is(entry, "technique"))
+			continue;
+		known = kl_knowledge_have(base, kl_json_str_or(entry, "state", ""),
+					  kl_json_str_or(entry, "technique", ""),
+					  100.0 * (double)kl_json_int_or(entry, "saved_ppm", 0) /
+						  KL_MILLION);
+		known->confidence = (double)kl_json_int_or(entry, "confidence_ppm", 0) / KL_MILLION;
+	}
+}
+
 static void *create_state(const struct kl_setup *setup)
 {
 	struct state *state = kl_calloc(1, sizeof(*state));
 
 	state->nrollout = (size_t)setup->value[ROLLOUTS];
 	state->rollout = kl_calloc(state->nrollout, sizeof(*state->rollout));
+	recall_techniques(&state->base, setup->memory);
 	return state;
 }
 
@@ -449,6 +473,7 @@ const struct kl_policy kl_policy_kernelblaster = {
 	.what = "KernelBlaster: rollouts of steps by techniques, and a base of what each saved",
 	.param = params,
 	.preset = presets,
+	.memory = "technique",
 	.horizon = group_before,
 	.create = create_state,
 	.fold = fold_state,

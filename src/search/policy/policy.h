@@ -28,6 +28,8 @@ struct kl_policy {
 	const char *what;                      /* a line that describes the policy to users */
 	const struct kl_policy_param *param;   /* ends with KL_PARAMS_END */
 	const struct kl_policy_preset *preset; /* ends with a row without name */
+	/* kind of the entries of a memory that the policy reads (memory.h); NULL for none */
+	const char *memory;
 	/**
 	 * Return the horizon of `ticket`: the last ticket whose observation its intent may use. The
 	 * horizon of a later ticket is never smaller.

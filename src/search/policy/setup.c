@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "search/policy/memory.h"
 #include "search/policy/policy.h"
 
 #define DECIMAL_DIGITS 6
@@ -177,6 +178,8 @@ json_t *kl_setup_write(const struct kl_setup *setup)
 	kl_json_set_int(json, "candidates", setup->candidates);
 	kl_json_set_int(json, "width", setup->width);
 	kl_json_set_str(json, "key", setup->key);
+	if (setup->memory)
+		kl_json_set(json, "memory", json_incref(setup->memory));
 	return json;
 }
 
@@ -223,5 +226,11 @@ int kl_setup_read(struct kl_setup *out, const json_t *json)
 	for (int i = 0; out->policy->param[i].name; i++)
 		if ((err = read_param(out, i, params)) < 0)
 			return err;
-	return 0;
+	out->memory = json_object_get(json, "memory");
+	if (!out->memory)
+		return 0;
+	if (!json_is_object(out->memory) || !out->policy->memory)
+		return kl_error(KL_EINVALID, "'memory' is not one that the policy can read");
+	err = kl_memory_check_all(out->memory);
+	return err < 0 ? kl_error_in(err, "'memory'") : 0;
 }

@@ -55,6 +55,8 @@ struct kl_setup {
 	int64_t candidates;             /* number of candidates to make; at least 1 */
 	int64_t width;                  /* number of tickets that are open at once; at least 1 */
 	char key[KL_DIGEST_HEX];        /* key of the cell, for draws (draw.h) */
+	/* what the policy knows at the beginning (memory.h); borrowed; NULL for nothing */
+	json_t *memory;
 };
 
 /** Set all parameters to their defaults. */
@@ -72,7 +74,7 @@ double kl_setup_decimal(const struct kl_setup *setup, int param);
 json_t *kl_setup_write(const struct kl_setup *setup);
 /**
  * Read a setup that kl_setup_write() wrote. Return KL_EINVALID if it names a policy or a parameter
- * that this program does not have.
+ * that this program does not have. The memory is borrowed from `json`.
  */
 int kl_setup_read(struct kl_setup *out, const json_t *json);
 
