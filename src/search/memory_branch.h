@@ -26,8 +26,8 @@ struct kl_memory_file {
 };
 
 /**
- * Read the memory file of another program. Add its entries to `entries`, and count them. Return KL_EINVALID if the file is malformed;
- * then nothing is added.
+ * Read the memory file of another program. Add its entries to `entries`, and count them. Return
+ * KL_EINVALID if the file is malformed; then nothing is added.
  */
 int kl_memory_import(size_t *count, json_t *entries, const struct kl_memory_file *file);
 

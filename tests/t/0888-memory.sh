@@ -8,8 +8,12 @@ chain=$(long_chain)
 answering "$PWD/answers"
 ref=refs/heads/klineage/memory/peer
 search () { git klineage search --rewriter exec --exec "$model" -q "$@"; }
-# fail_as <message> <file>: the file is refused with this message, and the memory stays as it is
-fail_as () { exits 128 git klineage memory import --from "$from" --language c peer "$2" 2>err; cat err; says "$1" err && test "$(git rev-parse $ref)" = "$tip"; }
+# fail_as <message> <program> <file>: the file is refused with this message, and the memory stays as it is
+fail_as () {
+	before=$(git rev-parse $ref)
+	exits 128 git klineage memory import --from "$2" --language c peer "$3" 2>err
+	cat err && says "$1" err && test "$(git rev-parse $ref)" = "$before"
+}
 
 cat >rules <<'X1'
 You cannot call printf in a kernel.||34.0
@@ -35,10 +39,10 @@ test_expect_success 'import, once and again; show; retract' '
 '
 
 test_expect_success 'a file that is not what it should be is refused whole, by its line' '
-	(cd t && tip=$(git rev-parse $ref) && from=adaexplore && printf "fine||1\nbad\n" >bad && fail_as "line 2: the line is not" bad && printf "x||99999999\n" >bad && fail_as "must be a number up to" bad &&
-	printf "x||3.5\n" >bad && fail_as "must be a number" bad && printf "||3\n" >bad && fail_as "is empty" bad && printf "a\0b||3\n" >bad && fail_as "not text in UTF-8" bad && : >bad && fail_as "has no entry" bad && perl -e "print \"x\" x 2000, \"||3\n\"" >bad && fail_as "at most 1000 bytes" bad &&
-	from=kernelblaster && echo "[]" >bad && fail_as "optimization_strategies" bad && sed "s/0.8,/1e300,/" ../base.json >bad && fail_as "confidence_ppm" bad && sed "s/20.0/-1e9/" ../base.json >bad && fail_as "saved_ppm" bad && sed "s/\"tiling\"/\"..\\/x\"/" ../base.json >bad && fail_as "must be slugs" bad &&
-	sed "s/\"tiling\"/null/" ../base.json >bad && fail_as "must be slugs" bad && exits 128 git klineage memory show nobody 2>err && says "there is no memory" err && exits 129 git klineage memory import --from gepa --language c peer ../rules 2>err && exits 129 git klineage memory import --from adaexplore peer ../rules 2>err && says "language must name" err)
+	(cd t && printf "fine||1\nbad\n" >bad && fail_as "line 2: the line is not" adaexplore bad && printf "x||99999999\n" >bad && fail_as "must be a number up to" adaexplore bad &&
+	printf "x||3.5\n" >bad && fail_as "must be a number" adaexplore bad && printf "||3\n" >bad && fail_as "is empty" adaexplore bad && printf "a\0b||3\n" >bad && fail_as "not text in UTF-8" adaexplore bad && : >bad && fail_as "has no entry" adaexplore bad && perl -e "print \"x\" x 2000, \"||3\n\"" >bad && fail_as "at most 1000 bytes" adaexplore bad &&
+	echo "[]" >bad && fail_as "optimization_strategies" kernelblaster bad && sed "s/0.8,/1e300,/" ../base.json >bad && fail_as "confidence_ppm" kernelblaster bad && sed "s/20.0/-1e9/" ../base.json >bad && fail_as "saved_ppm" kernelblaster bad && sed "s/\"tiling\"/\"..\\/x\"/" ../base.json >bad && fail_as "must be slugs" kernelblaster bad &&
+	sed "s/\"tiling\"/null/" ../base.json >bad && fail_as "must be slugs" kernelblaster bad && exits 128 git klineage memory show nobody 2>err && says "there is no memory" err && exits 129 git klineage memory import --from gepa --language c peer ../rules 2>err && exits 129 git klineage memory import --from adaexplore peer ../rules 2>err && says "language must name" err)
 '
 
 test_expect_success 'a changed entry is found by fsck, and refused by a search' '

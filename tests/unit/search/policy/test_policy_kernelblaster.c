@@ -2,6 +2,7 @@
 /* kernelblaster: entries of the base, the draw of a technique, ends of rollouts, landscapes */
 #include "landscape.h"
 #include "search/policy/knowledge.h"
+#include "search/policy/memory.h"
 
 #define SEEDS 2000
 
@@ -50,6 +51,69 @@ static void test_inherit(void **state)
 	assert_string_equal(kl_knowledge_best(&base, "memory")->technique, "tile");
 	assert_null(kl_knowledge_best(&base, "compute"));
 	kl_knowledge_release(&base);
+}
+
+static json_t *technique_entry(const char *name, int64_t saved_ppm, int64_t count)
+{
+	return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:I,s:I}", "kind", "technique", "text", "",
+			 "from", "kernelblaster", "language", "c", "state", "memory", "technique",
+			 name, "saved_ppm", (json_int_t)saved_ppm, "confidence_ppm",
+			 (json_int_t)800000, "count", (json_int_t)count);
+}
+
+static json_t *memory_of(int first)
+{
+	json_t *entries = json_object(), *one = technique_entry("tile", 200000, 3);
+	json_t *same = technique_entry("tile", 200000, 7);
+
+	kl_json_set_str(same, "retracted", "it is wrong");
+	kl_memory_add(entries, first ? same : one);
+	kl_memory_add(entries, technique_entry("prefetch", 100000, 0));
+	kl_memory_add(entries, first ? one : same);
+	return entries;
+}
+
+static void test_memory_unites(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *left = memory_of(0);
+	KL_AUTO(json_decrefp) json_t *right = memory_of(1);
+	KL_AUTO(json_decrefp) json_t *same = technique_entry("tile", 200000, 1);
+	KL_AUTO(kl_freep) char *path = kl_memory_path(same);
+	const json_t *entry = json_object_get(left, path);
+
+	assert_true(json_equal(left, right));
+	assert_ok(kl_memory_check_all(left));
+	assert_int_equal(kl_json_int_or(entry, "count", 0), 7);
+	assert_false(kl_memory_is(entry, "technique"));
+}
+
+/* A memory is told to the first profiler, and is in the setup that a chain stores. */
+static void test_memory_begins(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *memory = memory_of(0);
+	KL_AUTO(json_decrefp) json_t *json = NULL;
+	KL_AUTO(kl_intent_release) struct kl_intent intent = { 0 };
+	struct kl_setup setup = setup_of("paper", "1", "1"), again;
+	struct kl_observation root = landscape_root();
+	struct kl_experience seen;
+	const json_t *base;
+
+	setup.memory = memory;
+	json = kl_setup_write(&setup);
+	assert_ok(kl_setup_read(&again, json));
+	assert_true(json_equal(again.memory, memory));
+	kl_experience_init(&seen, &again);
+	kl_experience_add(&seen, &root);
+	kl_experience_propose(&intent, &seen, 1);
+	base = json_object_get(intent.told, "base");
+	assert_int_equal(json_array_size(base), 1);
+	assert_string_equal(kl_json_str_or(json_array_get(base, 0), "technique", ""), "prefetch");
+	assert_int_equal(kl_json_int_or(json_array_get(base, 0), "saved_ppm", 0), 100000);
+	kl_experience_release(&seen);
+	json_object_set_new(json, "policy", json_string("climb"));
+	json_object_set_new(json, "parameters",
+			    json_pack("{s:s,s:i}", "decide", "centre", "repairs", 0));
+	assert_error(KL_EINVALID, "not one that the policy can read", kl_setup_read(&again, json));
 }
 
 static void test_update(void **state)
@@ -249,10 +313,11 @@ static void test_landscapes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_entry),      cmocka_unit_test(test_inherit),
-		cmocka_unit_test(test_update),     cmocka_unit_test(test_pick),
-		cmocka_unit_test(test_void_plan),  cmocka_unit_test(test_bad_name),
-		cmocka_unit_test(test_rollout),    cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_entry),         cmocka_unit_test(test_inherit),
+		cmocka_unit_test(test_update),        cmocka_unit_test(test_memory_unites),
+		cmocka_unit_test(test_memory_begins), cmocka_unit_test(test_pick),
+		cmocka_unit_test(test_void_plan),     cmocka_unit_test(test_bad_name),
+		cmocka_unit_test(test_rollout),       cmocka_unit_test(test_stop),
 		cmocka_unit_test(test_landscapes),
 	};
 
