@@ -259,6 +259,9 @@ static int recall_options(struct session *session, struct args *args)
 		return err;
 	if (!kl_skill_model_is(&session->model))
 		return kl_opt_usage(synopsis, "a search needs a model: --rewriter chat or exec");
+	if (session->setup.policy == &kl_policy_command &&
+	    strcmp(session->model.rewriter, "exec") != 0)
+		return kl_opt_usage(synopsis, "policy command needs --rewriter exec");
 	return args->dry ? 0 : kl_said_keep(session->kept, path);
 }
 

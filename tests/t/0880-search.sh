@@ -75,6 +75,13 @@ test_expect_success 'a branch that the user moved, removed or made is named befo
 	git branch -q klineage/search/scale/mine && exits 128 search --policy climb --name mine scale 2>err; says "rename that branch" err && test -z "$(asked)")
 '
 
+test_expect_success 'command: an agent of the user is asked with all results, and only by exec' '
+	for n in 1 2; do answer t$n-agent.0 scale.c wrong.c; done && answer t2-agent.0 scale.c fast.c && nothing t3-agent.0 &&
+	(cp -R fresh agent && cd agent && exits 129 git klineage search --policy command --rewriter chat scale 2>err && says "needs --rewriter exec" err && : >"$ANSWERS/log" &&
+	search --policy command --candidates 3 --name mine scale >out; cat out; says "ticket 2 on 0: best" out && says "ticket 3 on 2: none" out &&
+	git archive refs/klineage/chat/scale/mine/t3-agent | tar xO >text && says "result, ticket 1: wrong-" text && says "result, ticket 2: correct" text && says "decide by yourself" text && git klineage fsck)
+'
+
 test_expect_success 'killed while the model answers, it goes on to the same chain, and buys nothing twice' '
 	mkdir -p fresh/.git/klineage && cp -R t/.git/klineage/cache fresh/.git/klineage/ && cp -R fresh whole && cp -R fresh torn && : >"$ANSWERS/log" &&
 	(cd whole && search --policy climb --candidates 4 scale >out; says "ticket 4" out) && : >"$ANSWERS/log" &&

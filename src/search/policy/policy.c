@@ -14,6 +14,7 @@ const struct kl_policy *const kl_policies[] = {
 	&kl_policy_evolve,
 	&kl_policy_shinka,
 	&kl_policy_pareto,
+	&kl_policy_command,
 	NULL,
 };
 /* clang-format on */

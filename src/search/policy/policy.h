@@ -59,7 +59,7 @@ struct kl_policy {
 
 extern const struct kl_policy kl_policy_best_of_n, kl_policy_climb, kl_policy_refine,
 	kl_policy_adaexplore, kl_policy_accelopt, kl_policy_kernelblaster, kl_policy_evolve,
-	kl_policy_shinka, kl_policy_pareto;
+	kl_policy_shinka, kl_policy_pareto, kl_policy_command;
 
 /** All policies; ends with NULL. */
 extern const struct kl_policy *const kl_policies[];
