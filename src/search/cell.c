@@ -111,8 +111,10 @@ static json_t *cell_json(const struct kl_cell *cell)
 	return json;
 }
 
-/* Judge the root, which must pass, and begin the chain with it as ticket 0. If the verdict comes
- * later, begin no chain. */
+/*
+ * Judge the root, which must pass, and begin the chain with it as ticket 0. If the verdict comes
+ * later, begin no chain.
+ */
 static int begin_chain(struct kl_cell *cell)
 {
 	const struct kl_cell_opts *opts = cell->opts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command - a user's own agent: it is shown all results, and starts from the best kernel */
+/* command - a user's own agent: it is shown the best kernel and all results */
 #include "search/policy/experience.h"
 
 enum { TRIES, RESULTS };
@@ -23,7 +23,7 @@ static void propose_step(struct kl_intent *out, const struct kl_experience *seen
 
 const struct kl_policy kl_policy_command = {
 	.name = "command",
-	.what = "your own agent, by --rewriter exec: it gets all results and the best kernel",
+	.what = "your own agent, which is shown the best kernel and all results",
 	.param = params,
 	.preset = kl_policy_no_preset,
 	.horizon = kl_policy_sequence,
