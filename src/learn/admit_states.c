@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "card/status.h"
 #include "learn/admit_parts.h"
+#include "learn/locus.h"
 #include "retrieve/target.h"
 
 /*
@@ -340,6 +341,9 @@ int kl_admit_facts(char **why, struct kl_event **facts, const struct kl_admit *w
 	kl_target_add_features(&target, &compiled.features);
 	*why = why_unfit(&target, work->old, state->state->contract->language,
 			 never_has(kl_backend_of(state->state->contract), work->old));
+	/* a state that somebody names is tried whatever it has */
+	if (!*why && !work->o->on && !work->o->kernel)
+		*why = kl_locus_missing(&target, work->old, state->state);
 	kl_target_release(&target);
 	if (!*why) {
 		*facts = kl_event_new();
