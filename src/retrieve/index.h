@@ -40,7 +40,10 @@ struct kl_index_card {
 	uint32_t prior;             /* number of the prior, for kl_index_prior() */
 	uint32_t mechanism;         /* number of a string; "": none */
 	struct kl_index_list sound; /* pairs of strings: id, and test ("": no predicate) */
-	/* a string for each pair of `sound`: "y" if only the author of a launch plan says so */
+	/*
+	 * a string for each pair of `sound`: if only a launch plan says so, index of the row of its
+	 * step in decimal; otherwise ""
+	 */
 	struct kl_index_list sound_said;
 	struct kl_index_list evidence; /* pairs of strings: lineage, and step in decimal; sorted */
 	/* a string for each pair of `evidence`: index of its row in decimal; "": no row */

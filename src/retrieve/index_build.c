@@ -145,6 +145,22 @@ static void take_evidence(struct facts *facts, const struct kl_card *card)
 	}
 }
 
+/*
+ * Return the index of the row of the step whose launch plan is the only source of the condition;
+ * the first row if that step is not known; "" for other conditions. The caller frees it.
+ */
+static char *said_by(const struct kl_card *card, const struct kl_card_pre *pre)
+{
+	size_t row = 0;
+
+	if (!pre->source || pre->state != KL_PRE_ASSUMED || !card->rows.n)
+		return kl_strdup("");
+	for (size_t i = 0; i < card->evidence.n; i++)
+		if (card->evidence.v[i].lineage && strstr(pre->source, card->evidence.v[i].lineage))
+			row = row_of(card, &card->evidence.v[i]);
+	return kl_asprintf("%zu", row < card->rows.n ? row : 0);
+}
+
 static void take_card(struct facts *facts, const struct kl_taxonomy *tax,
 		      const struct kl_card *card)
 {
@@ -175,8 +191,7 @@ static void take_card(struct facts *facts, const struct kl_taxonomy *tax,
 			continue;
 		kl_strvec_push(&facts->sound, pre->id);
 		kl_strvec_push(&facts->sound, pre->test ? pre->test : "");
-		kl_strvec_push(&facts->sound_said,
-			       pre->source && pre->state == KL_PRE_ASSUMED ? "y" : "");
+		kl_strvec_take(&facts->sound_said, said_by(card, pre));
 	}
 	for (size_t i = 0; i < card->useful.n; i++)
 		if (kl_card_pre_counts(&card->useful.v[i]) && card->useful.v[i].test)

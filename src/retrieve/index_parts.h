@@ -10,7 +10,7 @@
  * index_build.c writes and index.c reads.
  */
 #define KL_INDEX_MAGIC "KLSKILLS"
-#define KL_INDEX_VERSION 6
+#define KL_INDEX_VERSION 7
 
 enum kl_index_part {
 	KL_INDEX_CARDS,

@@ -133,15 +133,21 @@ static enum kl_truth truth_of(struct kl_retrieve_query *query, uint32_t test)
 
 /*
  * Check whether the condition with index i in the card's list `sound` says anything of the target.
- * What only the author of a launch plan says holds for kernels of related operators: nobody knows
- * what other kernels need.
+ * What only a launch plan says holds for operators that are related to that of its kernel: nobody
+ * knows what other kernels need.
  */
 static bool is_told(const struct kl_retrieve_query *query, size_t card, size_t i)
 {
-	struct kl_index_list list = kl_index_card(query->ix, card)->sound_said;
+	const struct kl_index_card *entry = kl_index_card(query->ix, card);
+	const char *said = text_of(query, kl_index_items(query->ix, entry->sound_said)[i / 2]);
+	uint32_t row = (uint32_t)strtoul(said, NULL, 10);
 
-	return !*text_of(query, kl_index_items(query->ix, list)[i / 2]) ||
-	       kl_retrieve_is_related(query->ix, query->t, card);
+	if (!*said || row >= entry->nrows)
+		return true;
+	return kl_similarity_is_related(
+		query->t->tax,
+		kl_index_point(query->ix, kl_index_row(query->ix, entry->rows + row)->point),
+		&query->t->point);
 }
 
 /*

@@ -15,15 +15,17 @@ struct fit_query {
 	const struct kl_surface *surface;
 };
 
-bool kl_retrieve_is_related(const struct kl_index *ix, const struct kl_target *target, size_t card)
+/* Check that a point of the card has the target's operator or a related one. */
+static bool is_related(const struct fit_query *query, size_t card)
 {
-	const struct kl_index_card *entry = kl_index_card(ix, card);
+	const struct kl_index_card *entry = kl_index_card(query->ix, card);
 
 	for (uint32_t i = 0; i < entry->nrows; i++) {
-		const struct kl_index_row *row = kl_index_row(ix, entry->rows + i);
+		const struct kl_index_row *row = kl_index_row(query->ix, entry->rows + i);
 
-		if (kl_similarity_is_related(target->tax, kl_index_point(ix, row->point),
-					     &target->point))
+		if (kl_similarity_is_related(query->target->tax,
+					     kl_index_point(query->ix, row->point),
+					     &query->target->point))
 			return true;
 	}
 	return false;
@@ -74,7 +76,7 @@ static int check_card(bool *out, const struct fit_query *query, size_t card)
 	KL_AUTO(kl_card_freep) struct kl_card *whole = NULL;
 	int err = 0;
 
-	*out = kl_retrieve_is_related(query->ix, query->target, card);
+	*out = is_related(query, card);
 	if (*out || (err = kl_index_load(&whole, query->ix, query->library, card)) < 0)
 		return err;
 	*out = has_facts(query, whole) || finds_loops(query, whole);

@@ -110,8 +110,6 @@ int64_t kl_retrieve_query_first(struct kl_retrieve_query *query, struct kl_index
 bool kl_retrieve_query_is_done(struct kl_retrieve_query *query, const struct kl_index_card *card);
 /** Return the id of a card. */
 const char *kl_retrieve_query_id(const struct kl_retrieve_query *query, size_t card);
-/** Check that a point of the card has the target's operator or a related one. */
-bool kl_retrieve_is_related(const struct kl_index *ix, const struct kl_target *target, size_t card);
 /** Check that no sound predicate of the card that says anything of the target is false. */
 bool kl_retrieve_query_is_sound(struct kl_retrieve_query *query, size_t card);
 /** Check that no `useful` predicate of the card is false at the target's case. */

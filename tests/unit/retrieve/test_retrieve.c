@@ -378,6 +378,17 @@ static void test_next_requires(void **state)
 	assert_int_equal(next.v[0].score, 0);
 }
 
+/* Add evidence of step 1 of a lineage whose event is that of the row of the operator. */
+static void learned_at(struct kl_card *made, const char *lineage, const char *op)
+{
+	learned(made, lineage, 1);
+	for (size_t i = 0; i < made->rows.n; i++)
+		if (!strcmp(made->rows.v[i].case_, op)) {
+			free(made->evidence.v[0].event);
+			made->evidence.v[0].event = kl_strdup(made->rows.v[i].event);
+		}
+}
+
 /* What a launch plan requires rules a card out only for related operators, until it is witnessed. */
 static void test_said(void **state)
 {
@@ -386,7 +397,7 @@ static void test_said(void **state)
 	KL_AUTO(kl_retrieval_release) struct kl_retrieval found = { 0 };
 	struct kl_card *far = card("far", "f", ""), *near = card("near", "n", ""),
 		       *seen = card("seen", "s", "");
-	struct kl_card *const made[] = { far, near, seen };
+	struct kl_card *const made[] = { far, near, seen }, *both;
 
 	tried(far, "topk f32 c cpu/x86-64-v3 rows=64 cols=64 k=8", true);
 	tried(near, "conv2d f32 c cpu/x86-64-v3 H=64 C=64 F=64", true);
@@ -400,11 +411,19 @@ static void test_said(void **state)
 	seen->sound.v[0].class_ = kl_strdup("wrong-all");
 	for (size_t i = 0; i < 3; i++)
 		lib_add(&lib, made[i]);
+	/* the lineage of the plan counts, whatever else the card was learned from */
+	both = card("both", "b", "");
+	tried(both, "conv2d f32 c cpu/x86-64-v3 H=64 C=64 F=64", true);
+	tried(both, "topk f32 c cpu/x86-64-v3 rows=64 cols=64 k=8", true);
+	learned_at(both, "w/one", "topk");
+	sound(both, "plan", "extent(reduction) % 1024 == 0");
+	both->sound.v[0].source = kl_strdup("launch.yaml of w/one step 1");
+	lib_add(&lib, both);
 	lib_commit(&lib);
 	found = ask_opts(
 		&lib, &other,
 		(struct kl_retrieve_opts){ .statuses = ~0u, .per_axis = 8, .explain = true });
-	assert_ids(&found, "far");
+	assert_ids(&found, "both far");
 	assert_int_equal(found.v[0].sound.v[0].truth, KL_UNKNOWN);
 	assert_string_equal(find(found.dropped, found.ndropped, "near")->why,
 			    "the sound precondition 'plan' is false");
