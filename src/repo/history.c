@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "base/fs.h"
+#include "text/digest.h"
+
 /* Run `git rev-list` or `git log` and parse the commits that it prints. */
 static int list_commits(git_oid **out, size_t *n, struct kl_repo *repo,
 			const struct kl_strvec *args)
@@ -27,6 +30,12 @@ static int list_commits(git_oid **out, size_t *n, struct kl_repo *repo,
 	return 0;
 }
 
+/* The question of kl_repo_touching(). */
+struct paths {
+	const char *const *v;
+	size_t n, max;
+};
+
 /* Push the commit and the paths as arguments for git; "" stands for all paths and is not pushed. */
 static void push_history(struct kl_strvec *args, const git_oid *from, const char *const *paths,
 			 size_t npaths)
@@ -38,16 +47,131 @@ static void push_history(struct kl_strvec *args, const git_oid *from, const char
 			kl_strvec_push(args, paths[i]);
 }
 
-/* Use git rev-list, because it can use the commit-graph and its changed-path filters. */
-int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
-		     const char *const *paths, size_t npaths, size_t max)
+/*
+ * Run git rev-list, because it can use the commit-graph and its changed-path filters. `without`:
+ * a commit whose history is left out; NULL: none is.
+ */
+static int list_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
+			 const git_oid *without, const struct paths *paths)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec args = KL_STRVEC_INIT;
 
 	kl_strvec_pushv(&args, KL_ARGS("rev-list", "--first-parent"));
-	kl_strvec_pushf(&args, "--max-count=%zu", max);
-	push_history(&args, from, paths, npaths);
+	kl_strvec_pushf(&args, "--max-count=%zu", paths->max);
+	if (without)
+		kl_strvec_pushf(&args, "^%s", git_oid_tostr_s(without));
+	push_history(&args, from, paths->v, paths->n);
 	return list_commits(out, n, repo, &args);
+}
+
+/* --- what is known of the history of paths ------------------------------------------- */
+
+/*
+ * To find the commits that touch a path, git compares the trees of all commits: half a second for
+ * 50,000. So the answer for a commit is kept in klineage/cache/touching-<digest of the question>:
+ * the commit, then those found, a line each. Later commits are looked at when they are there.
+ */
+#define MAX_KNOWN ((size_t)1 << 20) /* bytes of a file */
+#define MAX_LATER 1000              /* later commits that are looked at one by one */
+
+struct known {
+	char *path;
+	git_oid from, *at;
+	size_t n;
+};
+
+static void known_release(struct known *known)
+{
+	free(known->path);
+	free(known->at);
+}
+
+/* Return false if nothing is known. */
+static bool read_known(struct known *out, struct kl_repo *repo, const struct paths *paths)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	struct kl_digest *digest = kl_digest_new();
+	KL_AUTO(kl_freep) char *name = NULL;
+	char hex[KL_DIGEST_HEX];
+	bool good;
+
+	for (size_t i = 0; i < paths->n; i++)
+		kl_digest_add(digest, paths->v[i], strlen(paths->v[i]) + 1);
+	kl_digest_add(digest, &paths->max, sizeof(paths->max));
+	kl_digest_end(digest, hex);
+	name = kl_asprintf("klineage/cache/touching-%s", hex);
+	out->path = kl_fs_join(kl_repo_common_dir(repo), name);
+	good = !kl_fs_read(&text, out->path, MAX_KNOWN) && text.len &&
+	       text.len % (GIT_OID_HEXSZ + 1) == 0;
+	kl_error_clear();
+	out->at = kl_calloc(text.len / GIT_OID_HEXSZ + 1, sizeof(*out->at));
+	for (size_t i = 0; good && i < text.len; i += GIT_OID_HEXSZ + 1)
+		good = text.ptr[i + GIT_OID_HEXSZ] == '\n' &&
+		       kl_oid_parsen(i ? &out->at[out->n++] : &out->from, text.ptr + i,
+				     GIT_OID_HEXSZ);
+	return good;
+}
+
+/* Keep what was found. A clone that cannot be written is no error. */
+static void keep_known(const struct known *known, const git_oid *from, const git_oid *at, size_t n)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+
+	kl_buf_addf(&text, "%s\n", git_oid_tostr_s(from));
+	for (size_t i = 0; i < n; i++)
+		kl_buf_addf(&text, "%s\n", git_oid_tostr_s(&at[i]));
+	if (kl_fs_mkdir_of(known->path) < 0 || kl_fs_write(known->path, text.ptr, text.len) < 0)
+		kl_error_clear();
+}
+
+/* Return true if `old` is `from` or one of its first parents, not too far back. */
+static bool is_before(struct kl_repo *repo, const git_oid *old, const git_oid *from)
+{
+	git_oid at = *from;
+
+	for (int i = 0; i < MAX_LATER; i++) {
+		KL_AUTO(kl_freep) git_oid *parent = NULL;
+		size_t n = 0;
+
+		if (git_oid_equal(&at, old))
+			return true;
+		if (kl_repo_parents(&parent, &n, repo, &at) < 0 || !n) {
+			kl_error_clear();
+			return false;
+		}
+		at = parent[0];
+	}
+	return false;
+}
+
+int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
+		     const char *const *paths, size_t npaths, size_t max)
+{
+	const struct paths of = { paths, npaths, max };
+	KL_AUTO(known_release) struct known known = { 0 };
+	KL_AUTO(kl_freep) git_oid *found = NULL;
+	bool known_before = npaths && read_known(&known, repo, &of) &&
+			    is_before(repo, &known.from, from);
+	size_t count = 0;
+	int err = 0;
+
+	if (!known_before || !git_oid_equal(&known.from, from))
+		err = list_touching(&found, &count, repo, from, known_before ? &known.from : NULL,
+				    &of);
+	if (err < 0)
+		return err;
+	if (known_before) {
+		size_t rest = max - count < known.n ? max - count : known.n;
+
+		found = kl_realloc(found, count + rest + 1, sizeof(*found));
+		memcpy(found + count, known.at, rest * sizeof(*found));
+		count += rest;
+	}
+	if (npaths && (!known_before || !git_oid_equal(&known.from, from)))
+		keep_known(&known, from, found, count);
+	*n = count;
+	*out = kl_steal(&found);
+	return 0;
 }
 
 /*

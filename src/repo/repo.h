@@ -268,7 +268,8 @@ int kl_repo_fast_forward(struct kl_repo *repo, const git_oid *commit);
 /**
  * List the commits that are reachable from `from` along first parents and in which any of `paths`
  * (files or directories) differs from the first parent. Newest first, at most `max`. The caller
- * frees the array.
+ * frees the array. What is found for paths is kept in klineage/cache, so that the same question
+ * about the same or a later commit is answered quickly.
  */
 int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_oid *from,
 		     const char *const *paths, size_t npaths, size_t max);

@@ -292,6 +292,48 @@ static void touching(void **state)
 	assert_int_equal(n, 0);
 }
 
+static size_t count_touching(struct kl_repo *repo, const char *dir, const char *rev)
+{
+	const char *const paths[] = { "dir" };
+	KL_AUTO(kl_freep) git_oid *found = NULL;
+	git_oid at = oid_of(dir, rev);
+	size_t n;
+
+	assert_ok(kl_repo_touching(&found, &n, repo, &at, paths, 1, 3));
+	for (size_t i = 0; i < n; i++) {
+		KL_AUTO(kl_freep) char *nth = kl_asprintf(
+			"test $(git rev-list --first-parent %s -- dir | sed -n %zup) = %s", rev,
+			i + 1, git_oid_tostr_s(&found[i]));
+
+		sh(dir, nth);
+	}
+	return n;
+}
+
+/* what is known of a commit is right for later ones, and not used for others */
+static void touching_again(void **state)
+{
+	KL_AUTO(kl_freep) char *dir = scratch_repo("touching-again");
+	KL_AUTO(kl_repo_freep) struct kl_repo *repo = open_repo(dir);
+
+	assert_int_equal(count_touching(repo, dir, "HEAD"), 1);
+	assert_int_equal(count_touching(repo, dir, "HEAD"), 1);
+	sh(dir, "echo 1 >a.txt; git commit -qam a; echo 2 >dir/b.txt; git commit -qam b");
+	assert_int_equal(count_touching(repo, dir, "HEAD"), 2);
+	assert_int_equal(count_touching(repo, dir, "HEAD~1"), 1);
+	/* a merge: the side is not on the line of first parents */
+	sh(dir,
+	   "git checkout -q -b side HEAD~1; echo 3 >dir/c.txt; git add .; git commit -qm side");
+	assert_int_equal(count_touching(repo, dir, "side"), 2);
+	sh(dir, "git checkout -q main; git merge -q -m merge side");
+	assert_int_equal(count_touching(repo, dir, "main"), 3);
+	sh(dir, "echo 9 >dir/b.txt; git commit -qam more; echo 8 >dir/b.txt; git commit -qam most");
+	assert_int_equal(count_touching(repo, dir, "main"), 3);
+	/* a damaged file is asked for anew */
+	sh(dir, "for f in .git/klineage/cache/touching-*; do chmod u+w $f; echo x >$f; done");
+	assert_int_equal(count_touching(repo, dir, "main"), 3);
+}
+
 /* at a merge that took the paths from one side, the line follows that side */
 static void line(void **state)
 {
@@ -385,8 +427,9 @@ int main(void)
 		cmocka_unit_test(edits),          cmocka_unit_test(commits),
 		cmocka_unit_test(signed_commits), cmocka_unit_test(diffs),
 		cmocka_unit_test(patches),        cmocka_unit_test(bare_patches),
-		cmocka_unit_test(touching),       cmocka_unit_test(touching_long),
-		cmocka_unit_test(line),           cmocka_unit_test(renames),
+		cmocka_unit_test(touching),       cmocka_unit_test(touching_again),
+		cmocka_unit_test(touching_long),  cmocka_unit_test(line),
+		cmocka_unit_test(renames),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
