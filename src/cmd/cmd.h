@@ -60,6 +60,7 @@ int cmd_admit(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_adopt(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_chat(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_blame(struct kl_cmd_ctx *ctx, int argc, char **argv);
+int cmd_compare(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_deopt(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_doctor(struct kl_cmd_ctx *ctx, int argc, char **argv);
 int cmd_export(struct kl_cmd_ctx *ctx, int argc, char **argv);

@@ -24,6 +24,8 @@ const struct kl_cmd kl_cmds[] = {
 	{ "status", cmd_status, KL_NEEDS_REPO,
 	  "show kernels, their verdicts, the walk, and what is not pushed" },
 	{ "gate", cmd_gate, KL_NEEDS_REPO, "judge a kernel: compile, correctness, profile" },
+	{ "compare", cmd_compare, KL_NEEDS_REPO,
+	  "judge two states of a kernel against each other" },
 	{ "deopt", cmd_deopt, WALKS, "walk an expert kernel backward and record the lineage" },
 	{ "log", cmd_log, KL_NEEDS_REPO | KL_SCROLLS, "show a lineage, state by state" },
 	{ "show", cmd_show, KL_NEEDS_REPO | KL_PAGES, "show one step of a lineage" },

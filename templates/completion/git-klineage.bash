@@ -83,7 +83,7 @@ __git_klineage_argument ()
 	show,first|label,first) __gitcomp_nl "$(__git_klineage_steps)"; return ;;
 	esac
 	case $1 in
-	gate|review) __git_complete_refs ;;
+	gate|review|compare) __git_complete_refs ;;
 	skills|admit) __gitcomp_nl "$(__git_klineage_cards)" ;;
 	deopt) __gitcomp_nl "$(__git_klineage_workloads)" ;;
 	log|show|label|export|report|measure|probe|lift) __gitcomp_nl "$(__git_klineage_lineages)" ;;

@@ -75,7 +75,7 @@ function __git_klineage_argument --description 'arguments of the current verb'
     switch $words[1]
         case skills admit
             git klineage skills list --porcelain 2>/dev/null | cut -f1
-        case gate review
+        case gate review compare
             git for-each-ref --format='%(refname:short)' 2>/dev/null
         case deopt
             __git_klineage_workloads
