@@ -337,17 +337,63 @@ static int judge_since(struct kl_repo *repo, const struct kl_gate_options *optio
 
 /* --- the states to judge --------------------------------------------------------- */
 
+/* Append the commits of "<from>..<to>", oldest first; a missing end is HEAD. */
+static int add_range(struct kl_strvec *revs, struct kl_repo *repo, const char *range)
+{
+	const char *dots = strstr(range, "..");
+	KL_AUTO(kl_freep) char *first = kl_strndup(range, (size_t)(dots - range));
+	KL_AUTO(kl_freep) git_oid *commit = NULL;
+	git_oid from, to;
+	size_t n = 0;
+	int err;
+
+	if (dots[2] == '.')
+		return kl_error(KL_EUSAGE, "'%s': ranges have two dots, <from>..<to>", range);
+	if ((err = kl_repo_resolve(&from, repo, *first ? first : "HEAD")) < 0 ||
+	    (err = kl_repo_resolve(&to, repo, dots[2] ? dots + 2 : "HEAD")) < 0 ||
+	    (err = kl_repo_between(&commit, &n, repo, &from, &to, KL_GATE_MAX_REVS + 1)) < 0)
+		return err;
+	if (!n)
+		return kl_error(KL_EUSAGE, "there is no commit in '%s'", range);
+	if (n > KL_GATE_MAX_REVS)
+		return kl_error(KL_EUSAGE, "'%s' has more than %d commits", range,
+				KL_GATE_MAX_REVS);
+	for (size_t i = 0; i < n; i++)
+		kl_strvec_push(revs, git_oid_tostr_s(&commit[i]));
+	return 0;
+}
+
+static int list_revs(struct kl_strvec *revs, struct kl_repo *repo, int argc, char **argv)
+{
+	int err = 0;
+
+	for (int i = 0; i < argc && !err; i++) {
+		if (strstr(argv[i], ".."))
+			err = add_range(revs, repo, argv[i]);
+		else
+			kl_strvec_push(revs, argv[i]);
+	}
+	if (!argc)
+		kl_strvec_push(revs, "HEAD");
+	return err;
+}
+
 /* Judge the worktree, the index, or the named revisions; HEAD if none is named. */
 static int judge_states(struct kl_repo *repo, const struct kl_gate_options *options, int argc,
 			char **argv)
 {
+	KL_AUTO(kl_strvec_release) struct kl_strvec revs = KL_STRVEC_INIT;
 	KL_AUTO(asked_freep) struct asked *asked = NULL;
-	size_t n = argc > 1 ? (size_t)argc : 1;
-	int err = 0;
+	int err = list_revs(&revs, repo, argc, argv);
+	size_t n = revs.n;
 
+	if (!err && n > 1 && (options->bisect || options->seed || options->dims))
+		err = kl_error(KL_EUSAGE, "--bisect, --seed and --dims take only one revision");
+	if (!err && n > KL_GATE_MAX_REVS)
+		err = kl_error(KL_EUSAGE, "too many revisions");
 	asked = kl_calloc(n + 1, sizeof(*asked));
 	for (size_t i = 0; i < n && err == 0; i++) {
-		asked[i].rev = argc ? argv[i] : "HEAD";
+		asked[i].rev = revs.v[i];
 		err = kl_select(&asked[i].sel, repo,
 				options->worktree ? KL_STATE_WORKTREE :
 				options->staged   ? KL_STATE_STAGED :

@@ -12,8 +12,6 @@ static const char synopsis[] = "gate [<options>] [<rev>... | --worktree | --stag
 			       "gate --import <results> [--segment <campaign>]\n"
 			       "gate --retract <event> [--reason <text>]";
 
-#define MAX_REVS 4096 /* maximum number of jobs in a bundle */
-
 static int check_options(const struct kl_gate_options *options, int argc)
 {
 	const char *other = options->import ? "--import" : options->retract ? "--retract" : NULL;
@@ -49,10 +47,11 @@ static int check_options(const struct kl_gate_options *options, int argc)
 	if (options->worktree + options->staged + (argc > 0) > 1)
 		return kl_opt_usage(synopsis,
 				    "revisions, --worktree and --staged cannot be used together");
-	if (argc > MAX_REVS || (argc > 1 && (options->bisect || options->seed)))
-		return kl_opt_usage(synopsis, argc > MAX_REVS ? "too many revisions" :
-								"--bisect and --seed take only one "
-								"revision");
+	if (argc > KL_GATE_MAX_REVS || (argc > 1 && (options->bisect || options->seed)))
+		return kl_opt_usage(synopsis, argc > KL_GATE_MAX_REVS ?
+						      "too many revisions" :
+						      "--bisect and --seed take only one "
+						      "revision");
 	if (options->require && strcmp(options->require, "fast") &&
 	    strcmp(options->require, "not-slower"))
 		return kl_opt_usage(synopsis, "--require takes 'fast' or 'not-slower', not '%s'",

@@ -7,6 +7,8 @@
 #include "cmd/cli/listing.h"
 #include "cmd/cli/term.h"
 
+#define KL_GATE_MAX_REVS 4096 /* maximum number of jobs in a bundle */
+
 /* gate_options - the options of git klineage gate. */
 struct kl_gate_options {
 	struct kl_listing out;

@@ -30,6 +30,17 @@ test_expect_success 'all are judged, and the worst is the exit code' '
 	test "$(git -C repo notes --ref=klineage/gate list | wc -l)" = 3
 '
 
+test_expect_success 'a range is its commits, the oldest first; other ranges are refused' '
+	(
+		cd repo && git checkout -q -b line base && for k in plain kahan; do cp "$cheats/accepted/$k.c" mm.c && git add mm.c && git commit -q -m $k || return 1; done &&
+		git klineage gate --no-profile --no-note base..line >../out && git rev-list --reverse base..line >../want && git checkout -q line &&
+		git klineage gate --no-profile --no-note base.. >../open && exits 129 git klineage gate line..base 2>../empty
+		exits 129 git klineage gate base...line 2>../three; exits 129 git klineage gate --bisect base..line 2>../bisect; exits 128 git klineage gate base..nonsense 2>../none
+	) && sed -n "s/^\([0-9a-f]*\): mm: pass.*/\1/p" out >have && test_cmp want have &&
+	sed -n "s/^\([0-9a-f]*\): mm: pass.*/\1/p" open >have && test_cmp want have && says "no commit in '\''line..base'\''" empty &&
+	says "two dots" three && says "only one revision" bisect && says nonsense none
+'
+
 test_expect_success 'what waits for another machine goes in one bundle, what is decided is shown' '
 	(cd repo && exits 125 git klineage gate --fresh --no-note --no-profile --runner bundle -o ../jobs.tar \
 		plain cheat kahan zeros >../out 2>../err) &&
