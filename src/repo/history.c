@@ -112,11 +112,18 @@ static bool read_known(struct known *out, struct kl_repo *repo, const struct pat
 	return good;
 }
 
-/* Keep what was found. A clone that cannot be written is no error. */
-static void keep_known(const struct known *known, const git_oid *from, const git_oid *at, size_t n)
+/*
+ * Keep what was found, except in a shallow clone, whose history can grow. A clone that cannot be
+ * written is no error.
+ */
+static void keep_known(const struct known *known, struct kl_repo *repo, const git_oid *from,
+		       const git_oid *at, size_t n)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	KL_AUTO(kl_freep) char *shallow = kl_fs_join(kl_repo_common_dir(repo), "shallow");
 
+	if (kl_fs_exists(shallow))
+		return;
 	kl_buf_addf(&text, "%s\n", git_oid_tostr_s(from));
 	for (size_t i = 0; i < n; i++)
 		kl_buf_addf(&text, "%s\n", git_oid_tostr_s(&at[i]));
@@ -168,7 +175,7 @@ int kl_repo_touching(git_oid **out, size_t *n, struct kl_repo *repo, const git_o
 		count += rest;
 	}
 	if (npaths && (!known_before || !git_oid_equal(&known.from, from)))
-		keep_known(&known, from, found, count);
+		keep_known(&known, repo, from, found, count);
 	*n = count;
 	*out = kl_steal(&found);
 	return 0;

@@ -329,6 +329,11 @@ static void touching_again(void **state)
 	assert_int_equal(count_touching(repo, dir, "main"), 3);
 	sh(dir, "echo 9 >dir/b.txt; git commit -qam more; echo 8 >dir/b.txt; git commit -qam most");
 	assert_int_equal(count_touching(repo, dir, "main"), 3);
+	/* a shallow clone knows less than it will */
+	sh(dir, "rm -r .git/klineage/cache; git rev-parse HEAD~1 >.git/shallow");
+	assert_int_equal(count_touching(repo, dir, "main"), 2);
+	sh(dir, "rm .git/shallow");
+	assert_int_equal(count_touching(repo, dir, "main"), 3);
 	/* a damaged file is asked for anew */
 	sh(dir, "for f in .git/klineage/cache/touching-*; do chmod u+w $f; echo x >$f; done");
 	assert_int_equal(count_touching(repo, dir, "main"), 3);
