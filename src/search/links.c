@@ -84,13 +84,20 @@ static int read_kind(struct kl_cell_link *link, const json_t *json)
 	return kl_error(KL_EINVALID, "'kind' is '%s', which is none", kind);
 }
 
-/* Check that a ticket of this kind can have this outcome, because policies rely on it. */
+/*
+ * Check that a ticket of this kind can have this outcome and this parent, because policies and
+ * reports rely on it.
+ */
 static int check_outcome(const struct kl_cell_link *link)
 {
 	enum kl_ticket_outcome outcome = link->seen.outcome;
 	bool note = outcome == KL_OUTCOME_NOTE, skipped = outcome == KL_OUTCOME_SKIPPED;
 	bool is_root = link->seen.ticket == 0, fits;
+	bool has_parent = link->kind == KL_TICKET_EDIT || link->kind == KL_TICKET_NOTE;
 
+	if (has_parent != (link->seen.parent >= 0))
+		return kl_error(KL_EINVALID, "'parent' %" PRId64 " does not fit to '%s'",
+				link->seen.parent, kinds[link->kind]);
 	if (link->kind == KL_TICKET_SKIP)
 		fits = skipped;
 	else if (link->kind == KL_TICKET_NOTE)
@@ -98,7 +105,7 @@ static int check_outcome(const struct kl_cell_link *link)
 	else if (link->kind == KL_TICKET_EDIT)
 		fits = !note && !skipped;
 	else
-		fits = outcome == KL_OUTCOME_CORRECT && link->seen.parent == -1;
+		fits = outcome == KL_OUTCOME_CORRECT;
 	if (fits && is_root == (link->kind == KL_TICKET_END))
 		return 0;
 	return kl_error(KL_EINVALID, "the outcome '%s' does not fit to '%s'",

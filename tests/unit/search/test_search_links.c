@@ -148,6 +148,8 @@ static void test_malformed(void **state)
 		{ "sed -i 's/\"ticket\":3/\"ticket\":2/' o", "", "Klineage-Ticket" },
 		{ "sed -i 's/\"ticket\":3/\"ticket\":-3/' o", "", "ticket" },
 		{ "sed -i 's/\"parent\":1/\"parent\":3/' o", "", "is no earlier ticket" },
+		{ "sed -i 's/\"parent\":1/\"parent\":-1/' o", "",
+		  "'parent' -1 does not fit to 'edit'" },
 		{ "sed -i 's/\"node\"/\"great\"/' o", "", "'great', which is none" },
 		{ "sed -i 's/\"edit\"/\"text\"/' o", "", "'text', which is none" },
 		{ "sed -i 's/\"correct\"/\"right\"/' o", "", "which is no outcome" },
