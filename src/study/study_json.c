@@ -8,6 +8,7 @@
 #include "search/policy/policy.h"
 #include "study/study_parts.h"
 #include "text/name.h"
+#include "text/schema.h"
 
 #define SCHEMA "klineage.study/1"
 
@@ -77,25 +78,30 @@ json_t *kl_study_json(const struct kl_study *study)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static int copy_str(char **out, const json_t *json, const char *key)
+/* Copy one line of text. The study may be a stranger's, and its report shows what it says. */
+static int copy_line(char **out, const json_t *json, const char *key)
 {
 	const char *text;
 	int err = kl_json_str(&text, json, key);
 
-	if (!err)
-		*out = kl_strdup(text);
-	return err;
+	if (err < 0)
+		return err;
+	if (!kl_string_is_line(text))
+		return kl_error(KL_EINVALID, "'%s' must be one line without control characters",
+				key);
+	*out = kl_strdup(text);
+	return 0;
 }
 
 /* A member that is null stays NULL. */
-static int copy_str_or_null(char **out, const json_t *json, const char *key)
+static int copy_line_or_null(char **out, const json_t *json, const char *key)
 {
-	return json_is_null(json_object_get(json, key)) ? 0 : copy_str(out, json, key);
+	return json_is_null(json_object_get(json, key)) ? 0 : copy_line(out, json, key);
 }
 
 static int copy_slug(char **out, const json_t *json, const char *key)
 {
-	int err = copy_str(out, json, key);
+	int err = copy_line(out, json, key);
 
 	return err < 0 || kl_name_is_slug(*out) ?
 		       err :
@@ -132,8 +138,8 @@ static int read_task(struct kl_study_task *task, const json_t *json)
 
 	if ((err = copy_slug(&task->id, json, "id")) < 0 ||
 	    (err = copy_slug(&task->workload, json, "workload")) < 0 ||
-	    (err = copy_str_or_null(&task->lineage, json, "lineage")) < 0 ||
-	    (err = copy_str(&task->place, json, "place")) < 0 ||
+	    (err = copy_line_or_null(&task->lineage, json, "lineage")) < 0 ||
+	    (err = copy_line(&task->place, json, "place")) < 0 ||
 	    (err = copy_commit(&task->root, json, "root")) < 0 ||
 	    (err = copy_digest(task->surface, json, "surface")) < 0 ||
 	    (err = copy_digest(task->contract, json, "contract")) < 0)
@@ -202,9 +208,9 @@ int kl_study_from_json(struct kl_study *out, const json_t *json)
 		return kl_error(KL_EINVALID, "its schema is not %s", SCHEMA);
 	if ((err = copy_slug(&out->name, json, "name")) < 0 ||
 	    (err = copy_slug(&out->provider, json, "provider")) < 0 ||
-	    (err = copy_str_or_null(&out->model, json, "model")) < 0 ||
+	    (err = copy_line_or_null(&out->model, json, "model")) < 0 ||
 	    (err = copy_slug(&out->judge, json, "judge")) < 0 ||
-	    (err = copy_str(&out->version, json, "version")) < 0 ||
+	    (err = copy_line(&out->version, json, "version")) < 0 ||
 	    (err = kl_json_count(&out->policy, json, "gate_policy", INT32_MAX)) < 0 ||
 	    (err = kl_json_count(&out->seeds, json, "seeds", KL_STUDY_SEEDS)) < 0 ||
 	    (err = kl_json_count(&out->candidates, json, "candidates", 100000)) < 0 ||

@@ -83,7 +83,7 @@ static void add_markdown(struct kl_buf *out, const char *text)
 		in_table = is_row;
 		if (is_row || !len)
 			continue;
-		if (*text == '#') {
+		if (*text == '#' && text[strspn(text, "#")] == ' ') {
 			size_t level = strspn(text, "#");
 
 			kl_buf_addf(out, "<h%zu>", level);

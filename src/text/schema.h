@@ -48,6 +48,8 @@ struct kl_string_type {
 };
 
 extern const struct kl_string_type kl_string_line; /* one line without control characters */
+/** Return true if a text is one that kl_string_line accepts. */
+bool kl_string_is_line(const char *text);
 /* lines of text; tabs and newlines are allowed */
 extern const struct kl_string_type kl_string_text;
 extern const struct kl_string_type kl_string_slug;  /* [a-z0-9][a-z0-9._-]*, at most 64 bytes */

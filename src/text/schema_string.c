@@ -75,6 +75,11 @@ static bool is_harmless(const char *text, bool lines)
 	return true;
 }
 
+bool kl_string_is_line(const char *text)
+{
+	return strlen(text) <= MAX_LINE && is_harmless(text, false);
+}
+
 static int check_harmless(const char *file, const struct kl_yaml *node, const char *key, bool lines)
 {
 	if (node->len > (lines ? MAX_TEXT : MAX_LINE))

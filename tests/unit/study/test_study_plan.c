@@ -2,6 +2,8 @@
 /* the plan of a study: its defaults, and that a torn or changed plan is refused or read, never more */
 #include "study/study_plan.h"
 
+#include "search/policy/policy.h"
+#include "study/study_parts.h"
 #include "test.h"
 
 static const char text[] = "klineage-study: 1\n"
@@ -88,12 +90,61 @@ static void test_torn(void **state)
 	}
 }
 
+/* --- study.json ----------------------------------------------------------------------------- */
+
+#define DIGEST "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+static json_t *frozen_json(void)
+{
+	static const char frozen[] =
+		"{\"schema\":\"klineage.study/1\",\"name\":\"ladder\",\"seeds\":5,\"candidates\":40,"
+		"\"cap_nano\":2000000000,\"provider\":\"exec\",\"model\":\"m\",\"judge\":\"real\","
+		"\"final\":3,\"p_ppm\":[0,1500000],\"sd_ppm\":500000,\"version\":\"0.1\","
+		"\"gate_policy\":1,\"policies\":[{\"id\":\"hill\"}],\"tasks\":[{\"id\":\"mine\","
+		"\"workload\":\"w\",\"lineage\":null,\"place\":\"k\",\"expert\":null,"
+		"\"root\":\"0011223344556677889900112233445566778899\","
+		"\"surface\":\"" DIGEST "\",\"contract\":\"" DIGEST "\"}]}";
+	struct kl_setup setup;
+	json_t *json;
+
+	kl_setup_init(&setup, kl_policy_find("climb"));
+	assert_ok(kl_json_parse(&json, frozen, strlen(frozen)));
+	kl_json_set(json_array_get(json_object_get(json, "policies"), 0), "setup",
+		    kl_setup_write(&setup));
+	return json;
+}
+
+/* A study of a stranger cannot put lines or control characters into a report. */
+static void test_frozen(void **state)
+{
+	static const struct {
+		const char *key, *value;
+	} bad[] = {
+		{ "model", "m\n#\n" },     { "model", "\x1b[2J" }, { "version", "1\n" },
+		{ "version", "\xc2\x9b" }, { "name", "../x" },     { "provider", "a\nb" },
+	};
+	KL_AUTO(json_decrefp) json_t *json = frozen_json();
+	struct kl_study study = { 0 };
+
+	assert_ok(kl_study_from_json(&study, json));
+	assert_string_equal(study.model, "m");
+	kl_study_release(&study);
+	for (size_t i = 0; i < KL_ARRAY_SIZE(bad); i++) {
+		KL_AUTO(json_decrefp) json_t *copy = json_deep_copy(json);
+
+		kl_json_set_str(copy, bad[i].key, bad[i].value);
+		assert_error(KL_EINVALID, bad[i].key, kl_study_from_json(&study, copy));
+		kl_study_release(&study);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_torn),
+		cmocka_unit_test(test_frozen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
