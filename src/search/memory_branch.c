@@ -4,9 +4,26 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 #define MOST_ENTRIES 10000
 #define MOST_ENTRY ((size_t)16 << 10)
+
+static int load_entry(json_t *entries, struct kl_repo *repo, const struct kl_blob *blob)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	size_t len = strlen(blob->path);
+	json_t *entry;
+	int err;
+
+	if (kl_utf8_span(blob->path, len) != len)
+		return kl_error(KL_EINVALID, "the path is not UTF-8");
+	if ((err = kl_repo_blob_read(&text, repo, &blob->oid, MOST_ENTRY)) < 0 ||
+	    (err = kl_json_parse(&entry, text.ptr, text.len)) < 0)
+		return err;
+	kl_json_set(entries, blob->path, entry);
+	return 0;
+}
 
 static int load_entries(json_t *entries, struct kl_repo *repo, const git_oid *commit)
 {
@@ -16,16 +33,9 @@ static int load_entries(json_t *entries, struct kl_repo *repo, const git_oid *co
 
 	if (!err)
 		err = kl_repo_tree_list(&blobs, repo, &tree, MOST_ENTRIES);
-	for (size_t i = 0; !err && i < blobs.n; i++) {
-		KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-		json_t *entry = NULL;
-
-		if ((err = kl_repo_blob_read(&text, repo, &blobs.b[i].oid, MOST_ENTRY)) < 0 ||
-		    (err = kl_json_parse(&entry, text.ptr, text.len)) < 0)
+	for (size_t i = 0; !err && i < blobs.n; i++)
+		if ((err = load_entry(entries, repo, &blobs.b[i])) < 0)
 			err = kl_error_in(err, "%s", blobs.b[i].path);
-		else
-			kl_json_set(entries, blobs.b[i].path, entry);
-	}
 	kl_blobs_release(&blobs);
 	return err < 0 ? err : kl_memory_check_all(entries);
 }

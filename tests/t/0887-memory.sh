@@ -48,7 +48,8 @@ test_expect_success 'a file that is not what it should be is refused whole, by i
 test_expect_success 'a changed entry is found by fsck, and refused by a search' '
 	(cd t && tip=$(git rev-parse $ref) && path=$(git ls-tree --name-only -r $ref rules/ | head -1) && git cat-file -p $ref:$path | sed "s/You cannot/You can/" >changed && blob=$(git hash-object -w changed) &&
 	rm -f .git/i && GIT_INDEX_FILE=.git/i git read-tree $ref && GIT_INDEX_FILE=.git/i git update-index --cacheinfo 100644,$blob,$path && tree=$(GIT_INDEX_FILE=.git/i git write-tree) &&
-	git update-ref $ref "$(git commit-tree -m x -p $tip $tree)" && exits 1 git klineage fsck >out && cat out && says "the entry must be at" out && exits 128 search -n --policy adaexplore --memory peer scale 2>err && says "$path: the entry must be at" err && git update-ref $ref $tip && git klineage fsck)
+	git update-ref $ref "$(git commit-tree -m x -p $tip $tree)" && exits 1 git klineage fsck >out && cat out && says "the entry must be at" out && exits 128 search -n --policy adaexplore --memory peer scale 2>err && says "$path: the entry must be at" err &&
+	tree=$({ git ls-tree $tip; printf "100644 blob %s\tx\377.json\n" "$blob"; } | git mktree) && git update-ref $ref "$(git commit-tree -m x -p $tip $tree)" && exits 128 git klineage memory show peer 2>err && cat err && says "the path is not UTF-8" err && exits 1 git klineage fsck >out && says "the path is not UTF-8" out && git update-ref $ref $tip && git klineage fsck)
 '
 
 test_expect_success 'a search that names it tells the rules; others do not; its chain holds the copy' '
