@@ -259,6 +259,14 @@ static void link_json(struct kl_buf *out, const struct kl_cell_link *link)
 	kl_buf_addch(out, '\n');
 }
 
+/* Check that a file of a link can be read again. */
+static int check_size(const struct kl_buf *json, const char *path)
+{
+	return json->len <= MOST_JSON ? 0 :
+					kl_error(KL_EINVALID, "%s would have more than %zu MiB",
+						 path, MOST_JSON >> 20);
+}
+
 static int write_tree(git_oid *out, const struct kl_links *chain, const struct kl_cell_link *link,
 		      const struct kl_links_write *write)
 {
@@ -266,14 +274,19 @@ static int write_tree(git_oid *out, const struct kl_links *chain, const struct k
 	KL_AUTO(kl_buf_release) struct kl_buf table = KL_BUF_INIT;
 	struct kl_tree_edit edit[3];
 	size_t n = 1;
+	int err;
 
 	link_json(&observation, link);
+	if ((err = check_size(&observation, "observation.json")) < 0)
+		return err;
 	edit[0] = (struct kl_tree_edit){ .path = "observation.json",
 					 .data = observation.ptr,
 					 .len = observation.len };
 	if (!chain->n) {
 		kl_json_canonical(&cell, chain->cell);
 		kl_buf_addch(&cell, '\n');
+		if ((err = check_size(&cell, "cell.json")) < 0)
+			return kl_error_hint(err, "use a memory with fewer entries");
 		edit[n++] = (struct kl_tree_edit){ .path = "cell.json",
 						   .data = cell.ptr,
 						   .len = cell.len };

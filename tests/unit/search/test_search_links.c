@@ -197,13 +197,35 @@ static void test_other_choice(void **state)
 	}
 }
 
+/* what could not be read again is not written */
+static void test_large(void **state)
+{
+	FIXTURE("large");
+	KL_AUTO(kl_links_release) struct kl_links large = { .cell = json_object() };
+	KL_AUTO(kl_freep) char *text = kl_calloc(1, (5 << 20) + 1);
+	struct kl_cell_link link = {
+		.commit = f.root,
+		.result = "root",
+		.seen = { .parent = -1, .outcome = KL_OUTCOME_CORRECT, .speed_ppm = 1000000 }
+	};
+	struct kl_links_write write = { .repo = f.repo, .ref = REF "-large" };
+	git_oid found;
+
+	memset(text, 'x', 5 << 20);
+	kl_json_set_str(large.cell, "memory", text);
+	state_before(link.state, &f);
+	assert_error(KL_EINVALID, "cell.json would have more than 4 MiB",
+		     kl_links_append(&large, &link, &write));
+	assert_int_equal(kl_refs_get(&found, f.repo, REF "-large"), KL_ENOTFOUND);
+	kl_cell_link_release(&link);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read_back),
-		cmocka_unit_test(test_two_writers),
-		cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_other_choice),
+		cmocka_unit_test(test_read_back), cmocka_unit_test(test_two_writers),
+		cmocka_unit_test(test_malformed), cmocka_unit_test(test_other_choice),
+		cmocka_unit_test(test_large),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
