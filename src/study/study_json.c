@@ -166,6 +166,9 @@ static int read_arm(struct kl_study_arm *arm, const json_t *json)
 	if ((err = kl_setup_read(&arm->setup, copy)) < 0)
 		return kl_error_in(err, "policy '%s'", arm->id);
 	arm->setup.key[0] = '\0';
+	/* a setup does not own its memory, and no plan can give one */
+	if (kl_steal(&arm->setup.memory))
+		return kl_error(KL_EINVALID, "policy '%s': a study has no memory", arm->id);
 	return 0;
 }
 

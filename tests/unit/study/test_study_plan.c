@@ -138,13 +138,27 @@ static void test_frozen(void **state)
 	}
 }
 
+/* The memory of a setup would be freed with the document. */
+static void test_memory(void **state)
+{
+	KL_AUTO(json_decrefp) json_t *json = frozen_json();
+	json_t *arm = json_array_get(json_object_get(json, "policies"), 0);
+	struct kl_study study = { 0 };
+	struct kl_setup setup;
+
+	kl_setup_init(&setup, kl_policy_find("adaexplore"));
+	kl_json_set(arm, "setup", kl_setup_write(&setup));
+	kl_json_set(json_object_get(arm, "setup"), "memory", json_object());
+	assert_error(KL_EINVALID, "a study has no memory", kl_study_from_json(&study, json));
+	kl_study_release(&study);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_torn),
-		cmocka_unit_test(test_frozen),
+		cmocka_unit_test(test_defaults), cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_torn),     cmocka_unit_test(test_frozen),
+		cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
