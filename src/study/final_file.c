@@ -10,6 +10,8 @@
 
 #define FILE_NAME "final.jsonl"
 #define MOST_BYTES ((size_t)64 << 20)
+/* a kernel is not a million times as fast as the root, and figures divide such speeds */
+#define MOST_PPM (INT64_C(1000000) * 1000000)
 
 void kl_final_release(struct kl_final *final)
 {
@@ -42,9 +44,9 @@ static int read_line(struct kl_final_line *out, const char *text, size_t len)
 	    (err = copy_word(out->surface, sizeof(out->surface), json, "surface")) < 0 ||
 	    (err = copy_word(out->event, sizeof(out->event), json, "event")) < 0 ||
 	    (err = kl_json_count(&out->round, json, "round", INT32_MAX)) < 0 ||
-	    (err = kl_json_count(&out->ppm, json, "speed_ppm", INT64_MAX)) < 0 ||
-	    (err = kl_json_count(&out->lo, json, "lo_ppm", INT64_MAX)) < 0 ||
-	    (err = kl_json_count(&out->hi, json, "hi_ppm", INT64_MAX)) < 0)
+	    (err = kl_json_count(&out->ppm, json, "speed_ppm", MOST_PPM)) < 0 ||
+	    (err = kl_json_count(&out->lo, json, "lo_ppm", MOST_PPM)) < 0 ||
+	    (err = kl_json_count(&out->hi, json, "hi_ppm", MOST_PPM)) < 0)
 		return err;
 	out->expert = kl_json_bool_or(json, "expert", false);
 	return 0;
