@@ -49,6 +49,23 @@ test_expect_success TTY 'what cannot be cut is kept whole, whatever is left out'
 	done
 '
 
+# the column at which the third cell of each row begins, as a terminal counts
+cat >third.pl <<'X'
+next unless /^K_[0-9]/;
+s/\p{Mn}//g; s/\p{Han}/cc/g; chomp;
+die "too long: $_" if length > 80;
+/^\S+ +\S+ +/; print "$+[0]\n";
+X
+test_expect_success TTY 'an ideograph takes two columns, an accent none' '
+	wide=$(printf "\344\270\255\346\226\207%.0s" 1 2 3 4 5 6 7 8 9 10) accent=$(printf "e\314\201%.0s" 1 2 3 4 5 6 7 8 9 10) &&
+	ref=klineage/lineage/cuda-gemm/sm_90-5607a69 && cp -R repo words && for w in "$wide" "$accent"; do
+		(cd words && git log -1 --format=%B $ref | sed "s/^Klineage-Mechanism: .*/Klineage-Mechanism: $w/" >../message &&
+			git update-ref refs/heads/klineage/lineage/cuda-gemm/words "$(git commit-tree -p $ref^ -F ../message $ref^{tree})" &&
+			at 80 "git klineage log --no-color --no-bars cuda-gemm/words" >../log) &&
+		perl -CSD -n third.pl log | sort -u >third && test "$(wc -l <third)" = 1 || { cat log; return 1; }
+	done
+'
+
 test_expect_success TTY '--wide has in a terminal what a file has' '
 	(cd repo && at 80 "git klineage log --wide --no-color" >../wide && at 80 "git klineage log --no-color | cat" >../pipe) &&
 	test_cmp file wide && test_cmp file pipe

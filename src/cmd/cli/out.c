@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/printable.h"
+#include "cmd/cli/columns.h"
 
 #define KEY_BYTES 16
 #define MARK_BYTES (1 + KEY_BYTES + 1) /* ESC, the key, a letter for the colour */
@@ -222,16 +223,6 @@ void kl_out_line(FILE *to, const char *text)
 	fputs(buf.ptr, to);
 }
 
-/* Count characters, not bytes: continuation bytes of UTF-8 have no width. */
-static int count_characters(const char *text, int n)
-{
-	int wide = 0;
-
-	for (int i = 0; i < n; i++)
-		wide += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return wide;
-}
-
 void kl_out_fold(const char *text, int column, int indent)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;
@@ -242,7 +233,7 @@ void kl_out_fold(const char *text, int column, int indent)
 		int spaces = (int)strspn(at, " "), wide;
 
 		n = spaces + (int)strcspn(at + spaces, " ");
-		wide = count_characters(at, n);
+		wide = kl_columns_of(at, (size_t)n);
 		if (room && spaces && column > indent && column + wide > room) {
 			printf("\n%*s", indent, "");
 			column = indent + wide - spaces;

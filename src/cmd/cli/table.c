@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/printable.h"
+#include "cmd/cli/columns.h"
 
 #define GAP 2   /* spaces between two columns */
 #define LEAST 8 /* characters that a column without a description keeps */
@@ -67,23 +68,13 @@ static void fit_release(struct fit *fit)
 	free(fit->left_out);
 }
 
-/* Count characters, not bytes: continuation bytes of UTF-8 have no width. */
-static int text_width(const char *text)
-{
-	int n = 0;
-
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
-
 static void measure_columns(struct fit *fit)
 {
 	const struct kl_table *table = fit->table;
 
 	for (size_t i = 0; i < table->cells.n; i++) {
 		int *wide = &fit->wide[i % table->columns];
-		int n = text_width(table->cells.v[i]);
+		int n = kl_columns_of(table->cells.v[i], strlen(table->cells.v[i]));
 
 		*wide = n > *wide ? n : *wide;
 	}
@@ -196,17 +187,18 @@ static void fit_table(struct fit *fit, int room)
 
 /* --- printing ---------------------------------------------------------------- */
 
-/* Print text in at most `wide` characters; return how many were printed. */
+/* Print text in at most `wide` columns; return how many were printed. */
 static int print_cut(const char *text, int wide)
 {
-	int n = text_width(text), keep = n > wide ? wide - 2 : n;
-	const char *end = text;
+	size_t len = strlen(text);
+	int n = kl_columns_of(text, len);
 
-	for (int i = 0; i < keep; i++)
-		for (end++; ((unsigned char)*end & 0xc0) == 0x80;)
-			end++;
-	printf("%.*s%s", (int)(end - text), text, n > wide ? ".." : "");
-	return n > wide ? wide : n;
+	if (n > wide) {
+		len = kl_columns_cut(text, wide - 2);
+		n = kl_columns_of(text, len) + 2;
+	}
+	printf("%.*s%s", (int)len, text, text[len] ? ".." : "");
+	return n;
 }
 
 /* Print the columns that have the same text in each row. */
