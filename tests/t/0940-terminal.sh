@@ -103,6 +103,11 @@ test_expect_success TTY 'a pager that is left early is no error' '
 	test "$(wc -l <out)" = 2
 '
 
+test_expect_success TTY 'a pager that is not there is said, and the text is printed, as by git' '
+	(cd repo && tty "GIT_PAGER=\"no-such-pager -x\" git klineage log" >../out) && says "cannot run the pager '\''no-such-pager -x'\''" out && says K_0 out &&
+	(cd repo && tty "GIT_PAGER=\"nothing; cat\" git klineage log" >../out) && says K_0 out && ! says "cannot run" out
+'
+
 test_expect_success TTY 'the exit code is that of the verb, errors come after the pager' '
 	(cd repo && tty "GIT_PAGER=\"cat >/dev/null; echo paged\" git klineage show 99; echo \$?" >../out) && says "has the states" out && says 128 out
 '

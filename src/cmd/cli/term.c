@@ -172,6 +172,30 @@ static void run_pager(const char *command, int in, bool scrolls)
 	_exit(127);
 }
 
+/*
+ * Return true if the first word of the command is a program that PATH does not have. A command with
+ * characters that the shell interprets is left to the shell.
+ */
+static bool is_missing(const char *command)
+{
+	const char *path = getenv("PATH");
+	size_t n = strcspn(command, " \t"), len;
+
+	if (!path || !n || strpbrk(command, "|&;<>()$`\\\"'\n*?[#~=%") || memchr(command, '/', n))
+		return false;
+	for (const char *at = path;; at += len + 1) {
+		KL_AUTO(kl_freep) char *file = NULL;
+
+		len = strcspn(at, ":");
+		file = kl_asprintf("%.*s/%.*s", len ? (int)len : 1, len ? at : ".", (int)n,
+				   command);
+		if (access(file, X_OK) == 0)
+			return false;
+		if (!at[len])
+			return true;
+	}
+}
+
 static int start_pager(struct kl_term *term, struct kl_repo *repo, const struct kl_term_wish *wish)
 {
 	KL_AUTO(kl_freep) char *key = kl_asprintf("klineage.pager.%s", wish->verb);
@@ -185,6 +209,11 @@ static int start_pager(struct kl_term *term, struct kl_repo *repo, const struct 
 		return err;
 	if ((err = kl_repo_pager(&command, repo)) < 0 || !command)
 		return err;
+	if (is_missing(command)) { /* as git does: print without a pager */
+		fprintf(stderr, "git-klineage: cannot run the pager '%s': it is not in PATH\n",
+			command);
+		return 0;
+	}
 	term->saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (term->saved < 0 || pipe2(fd, O_CLOEXEC) < 0)
 		return kl_error_errno("cannot start the pager");
