@@ -86,6 +86,14 @@ static void known_release(struct known *known)
 	free(known->at);
 }
 
+/* A shallow clone has less of the history than it had, or than it will have. */
+static bool is_shallow(struct kl_repo *repo)
+{
+	KL_AUTO(kl_freep) char *shallow = kl_fs_join(kl_repo_common_dir(repo), "shallow");
+
+	return kl_fs_exists(shallow);
+}
+
 /* Return false if nothing is known. */
 static bool read_known(struct known *out, struct kl_repo *repo, const struct paths *paths)
 {
@@ -101,7 +109,7 @@ static bool read_known(struct known *out, struct kl_repo *repo, const struct pat
 	kl_digest_end(digest, hex);
 	name = kl_asprintf("klineage/cache/touching-%s", hex);
 	out->path = kl_fs_join(kl_repo_common_dir(repo), name);
-	good = !kl_fs_read(&text, out->path, MAX_KNOWN) && text.len &&
+	good = !is_shallow(repo) && !kl_fs_read(&text, out->path, MAX_KNOWN) && text.len &&
 	       text.len % (GIT_OID_HEXSZ + 1) == 0;
 	kl_error_clear();
 	out->at = kl_calloc(text.len / GIT_OID_HEXSZ + 1, sizeof(*out->at));
@@ -112,17 +120,13 @@ static bool read_known(struct known *out, struct kl_repo *repo, const struct pat
 	return good;
 }
 
-/*
- * Keep what was found, except in a shallow clone, whose history can grow. A clone that cannot be
- * written is no error.
- */
+/* Keep what was found, except in a shallow clone. A clone that cannot be written is no error. */
 static void keep_known(const struct known *known, struct kl_repo *repo, const git_oid *from,
 		       const git_oid *at, size_t n)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
-	KL_AUTO(kl_freep) char *shallow = kl_fs_join(kl_repo_common_dir(repo), "shallow");
 
-	if (kl_fs_exists(shallow))
+	if (is_shallow(repo))
 		return;
 	kl_buf_addf(&text, "%s\n", git_oid_tostr_s(from));
 	for (size_t i = 0; i < n; i++)

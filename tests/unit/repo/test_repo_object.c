@@ -334,6 +334,10 @@ static void touching_again(void **state)
 	assert_int_equal(count_touching(repo, dir, "main"), 2);
 	sh(dir, "rm .git/shallow");
 	assert_int_equal(count_touching(repo, dir, "main"), 3);
+	/* nor is what was known before the clone became shallow */
+	sh(dir, "git rev-parse HEAD~1 >.git/shallow");
+	assert_int_equal(count_touching(repo, dir, "main"), 2);
+	sh(dir, "rm .git/shallow");
 	/* a damaged file is asked for anew */
 	sh(dir, "for f in .git/klineage/cache/touching-*; do chmod u+w $f; echo x >$f; done");
 	assert_int_equal(count_touching(repo, dir, "main"), 3);
