@@ -97,7 +97,7 @@ int kl_report_code(struct kl_buf *out, struct kl_repo *repo,
 			kl_error_clear();
 			continue;
 		}
-		kl_buf_adds(out, "<details><summary>");
+		kl_buf_adds(out, "<details class=\"source\"><summary>");
 		kl_html_add(out, file->path);
 		kl_buf_adds(out, "</summary>\n<table class=\"code\"><thead><tr><th>state</th>"
 				 "<th class=\"n\">line</th><th>code</th></tr></thead><tbody>\n");

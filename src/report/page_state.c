@@ -29,7 +29,7 @@ static int add_edit(struct kl_buf *buf, struct kl_repo *repo, const struct kl_vi
 	    (err = kl_repo_tree_of(&to, repo, &view->step[i].commit)) < 0 ||
 	    (err = kl_repo_diff(&diff, repo, &from, &to, NULL)) < 0)
 		return err;
-	kl_buf_adds(buf, "<details><summary>the edit</summary>\n");
+	kl_buf_adds(buf, "<details class=\"source\"><summary>the edit</summary>\n");
 	add_diff(buf, diff.ptr, diff.len);
 	kl_buf_adds(buf, "</details>\n");
 	return 0;

@@ -61,7 +61,7 @@ const char kl_report_style[] =
 	".side>div{grid-template-columns:1fr}.side .none,.side .same+.same{display:none}"
 	".code td:first-child{white-space:normal}}\n"
 	"@media print{body{font-size:10pt;max-width:none;margin:0}details.raw{display:none}"
-	"details::details-content{content-visibility:visible;display:block;height:auto}"
+	"details:not(.source)::details-content{content-visibility:visible;display:block;height:auto}"
 	".wide{overflow:visible}table{font-size:7.5pt}th,td{padding:.15em .3em}"
 	"td.n,th.n{white-space:normal}figure,tr{break-inside:avoid}h2,h3,h4{break-after:avoid}"
 	"a{color:inherit}}\n"
