@@ -363,12 +363,22 @@ static int add_range(struct kl_strvec *revs, struct kl_repo *repo, const char *r
 	return 0;
 }
 
+/* Return true if the text names one commit, such as "HEAD^{/range a..b}". */
+static bool names_commit(struct kl_repo *repo, const char *rev)
+{
+	git_oid commit;
+	bool named = kl_repo_resolve(&commit, repo, rev) == 0;
+
+	kl_error_clear();
+	return named;
+}
+
 static int list_revs(struct kl_strvec *revs, struct kl_repo *repo, int argc, char **argv)
 {
 	int err = 0;
 
 	for (int i = 0; i < argc && !err; i++) {
-		if (strstr(argv[i], ".."))
+		if (strstr(argv[i], "..") && !names_commit(repo, argv[i]))
 			err = add_range(revs, repo, argv[i]);
 		else
 			kl_strvec_push(revs, argv[i]);
@@ -402,6 +412,8 @@ static int judge_states(struct kl_repo *repo, const struct kl_gate_options *opti
 		if (!err)
 			err = kl_checkout_check(repo, asked[i].sel.candidate, asked[i].sel.kind,
 						&asked[i].sel.tree);
+		if (err < 0 && n > 1)
+			err = kl_error_in(err, "%s", asked[i].rev);
 	}
 	return err < 0 ? err : judge_all(repo, options, asked, n, NULL);
 }

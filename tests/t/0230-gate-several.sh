@@ -41,6 +41,16 @@ test_expect_success 'a range is its commits, the oldest first; other ranges are 
 	says "two dots" three && says "only one revision" bisect && says nonsense none
 '
 
+test_expect_success 'two dots in the words of one revision are no range' '
+	(cd repo && git checkout -q line && git commit -q --allow-empty -m "mm: the range a..b" && git klineage gate --no-profile --no-note "HEAD^{/range a..b}" >../out) &&
+	says "mm: pass" out
+'
+
+test_expect_success 'of several, the one that has no kernel is named' '
+	(cd repo && exits 128 git klineage gate --no-profile --no-note base plain 2>../err) && says "git-klineage: base: " err &&
+	(cd repo && exits 129 git klineage gate --no-profile --no-note plain..plain 2>../err) && says "no commit in" err
+'
+
 test_expect_success 'what waits for another machine goes in one bundle, what is decided is shown' '
 	(cd repo && exits 125 git klineage gate --fresh --no-note --no-profile --runner bundle -o ../jobs.tar \
 		plain cheat kahan zeros >../out 2>../err) &&
