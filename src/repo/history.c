@@ -69,7 +69,8 @@ static int list_touching(git_oid **out, size_t *n, struct kl_repo *repo, const g
 /*
  * To find the commits that touch a path, git compares the trees of all commits: half a second for
  * 50,000. So the answer for a commit is kept in klineage/cache/touching-<digest of the question>:
- * the commit, then those found, a line each. Later commits are looked at when they are there.
+ * the commit, then those found, a line each, and a digest of these lines. Later commits are looked
+ * at when they are there.
  */
 #define MAX_KNOWN ((size_t)1 << 20) /* bytes of a file */
 #define MAX_LATER 1000              /* later commits that are looked at one by one */
@@ -94,6 +95,19 @@ static bool is_shallow(struct kl_repo *repo)
 	return kl_fs_exists(shallow);
 }
 
+/* Remove the digest at the end of a file; return false if it is not that of the lines before it. */
+static bool take_digest(struct kl_buf *text)
+{
+	char hex[KL_DIGEST_HEX];
+
+	if (text->len <= KL_DIGEST_HEX || text->ptr[text->len - 1] != '\n')
+		return false;
+	text->len -= KL_DIGEST_HEX;
+	kl_digest_hex(hex, text->ptr, text->len);
+	return text->len % (GIT_OID_HEXSZ + 1) == 0 &&
+	       !memcmp(hex, text->ptr + text->len, KL_DIGEST_HEX - 1);
+}
+
 /* Return false if nothing is known. */
 static bool read_known(struct known *out, struct kl_repo *repo, const struct paths *paths)
 {
@@ -109,8 +123,7 @@ static bool read_known(struct known *out, struct kl_repo *repo, const struct pat
 	kl_digest_end(digest, hex);
 	name = kl_asprintf("klineage/cache/touching-%s", hex);
 	out->path = kl_fs_join(kl_repo_common_dir(repo), name);
-	good = !is_shallow(repo) && !kl_fs_read(&text, out->path, MAX_KNOWN) && text.len &&
-	       text.len % (GIT_OID_HEXSZ + 1) == 0;
+	good = !is_shallow(repo) && !kl_fs_read(&text, out->path, MAX_KNOWN) && take_digest(&text);
 	kl_error_clear();
 	out->at = kl_calloc(text.len / GIT_OID_HEXSZ + 1, sizeof(*out->at));
 	for (size_t i = 0; good && i < text.len; i += GIT_OID_HEXSZ + 1)
@@ -125,12 +138,15 @@ static void keep_known(const struct known *known, struct kl_repo *repo, const gi
 		       const git_oid *at, size_t n)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	char hex[KL_DIGEST_HEX];
 
 	if (is_shallow(repo))
 		return;
 	kl_buf_addf(&text, "%s\n", git_oid_tostr_s(from));
 	for (size_t i = 0; i < n; i++)
 		kl_buf_addf(&text, "%s\n", git_oid_tostr_s(&at[i]));
+	kl_digest_hex(hex, text.ptr, text.len);
+	kl_buf_addf(&text, "%s\n", hex);
 	if (kl_fs_mkdir_of(known->path) < 0 || kl_fs_write(known->path, text.ptr, text.len) < 0)
 		kl_error_clear();
 }

@@ -338,6 +338,12 @@ static void touching_again(void **state)
 	sh(dir, "git rev-parse HEAD~1 >.git/shallow");
 	assert_int_equal(count_touching(repo, dir, "main"), 2);
 	sh(dir, "rm .git/shallow");
+	/* nor a file that lost lines, or one of a commit that is not here */
+	assert_int_equal(count_touching(repo, dir, "main"), 3);
+	sh(dir, "for f in .git/klineage/cache/touching-*; do sed -i 2,3d $f; done");
+	assert_int_equal(count_touching(repo, dir, "main"), 3);
+	sh(dir, "for f in .git/klineage/cache/touching-*; do sed -i 2s/^..../beef/ $f; done");
+	assert_int_equal(count_touching(repo, dir, "main"), 3);
 	/* a damaged file is asked for anew */
 	sh(dir, "for f in .git/klineage/cache/touching-*; do chmod u+w $f; echo x >$f; done");
 	assert_int_equal(count_touching(repo, dir, "main"), 3);
