@@ -193,6 +193,15 @@ test_expect_success BROWSER 'on a narrow screen and on a wide one nothing is cut
 	done
 '
 
+# pages <file>: how many it takes to print
+pages () {
+	look "$1" 900 --print-to-pdf="$PWD/print.pdf" >/dev/null && perl -ne 'while (/\/Count (\d+)/g) { $n = $1 if $1 > $n } END { print "$n\n" }' print.pdf
+}
+test_expect_success BROWSER 'sources and edits are printed only where the reader unfolded them' '
+	sed "s/<details class=.source./& open/" page.html >unfolded.html && folded=$(pages page.html) && all=$(pages unfolded.html) &&
+	echo "$folded pages, $all unfolded" && test "$folded" -gt 3 && test "$all" -gt $((2 * folded))
+'
+
 # the share of pixels that are not the page s ground, in per mille: unfiltered rows of a PNG with 3 or 4 bytes a pixel
 cat >ink.pl <<'X'
 use strict; use Compress::Zlib;
