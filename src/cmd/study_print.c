@@ -12,6 +12,7 @@
 #include "search/policy/number.h"
 #include "search/policy/policy.h"
 #include "study/inference.h"
+#include "study/study_results.h"
 
 /* --- before it runs -------------------------------------------------------------------------- */
 
@@ -40,12 +41,20 @@ static json_t *start_json(const struct kl_study *study, bool dry)
 		add_cannot(cannot, &study->arm[i]);
 	kl_oid_hex(hex, &study->commit);
 	kl_json_set_str(json, "schema", "klineage.study-start/1");
+	kl_json_set_str(json, "evidence", kl_study_evidence(study));
 	kl_json_set_int(json, "cells", (int64_t)kl_study_cells(study));
 	kl_json_set_int(json, "most_nano", study->cap * (int64_t)kl_study_cells(study));
 	kl_json_set_int(json, "least_ratio_ppm", (int64_t)(least_ratio(study) * 1e6 + 0.5));
 	kl_json_set(json, "cannot", cannot);
 	kl_json_set_str(json, "commit", dry ? NULL : hex);
 	return json;
+}
+
+/* Say that no kernel is timed, if that is so. */
+static void print_evidence(const struct kl_study *study)
+{
+	if (strcmp(study->judge, "real") != 0)
+		printf("evidence: %s; the verdicts come from tables\n", kl_study_evidence(study));
 }
 
 void kl_study_print_start(const struct kl_study *study, bool json, bool dry)
@@ -64,6 +73,7 @@ void kl_study_print_start(const struct kl_study *study, bool json, bool dry)
 	printf("study %s: %zu cells (%zu tasks, %zu policies, %" PRId64 " seeds), %" PRId64
 	       " candidates in each\n",
 	       study->name, cells, study->ntask, study->narm, study->seeds, study->candidates);
+	print_evidence(study);
 	printf("it may cost at most %s: %s for each cell, over all roles\n", most, each);
 	printf("if ln(speed) differs by %.2f between seeds, two policies can be told apart if one "
 	       "is %.2f times as fast as the other\n",
@@ -121,6 +131,7 @@ static json_t *cells_json(const struct kl_study *study, struct kl_repo *repo, in
 			json_array_append_new(list, cell_json(&cell, &standing));
 	}
 	kl_json_set(json, "cells", list);
+	kl_json_set_str(json, "evidence", kl_study_evidence(study));
 	return json;
 }
 
@@ -271,9 +282,11 @@ int kl_study_print_status(const struct kl_study *study, struct kl_repo *repo, bo
 	json_object_del(document, "cells");
 	if (err < 0)
 		return err;
-	if (json)
+	if (json) {
 		kl_listing_put(document);
-	else
-		print_sums(rows);
+		return 0;
+	}
+	print_evidence(study);
+	print_sums(rows);
 	return 0;
 }

@@ -23,6 +23,17 @@ static void check_cells(struct kl_checker *checker, const struct kl_study *study
 	}
 }
 
+static void check_tables(struct kl_checker *checker, const struct kl_study *study, const char *ref)
+{
+	for (size_t i = 0; i < study->ntask; i++) {
+		KL_AUTO(kl_search_table_freep) struct kl_search_table *table = NULL;
+
+		if (*study->task[i].table &&
+		    kl_study_table(&table, checker->c->repo, study, &study->task[i]) < 0)
+			kl_check_report_error(checker, ref);
+	}
+}
+
 static void check_leaf(struct kl_checker *checker, const char *ref)
 {
 	const char *name = ref + strlen(KL_STUDY_REFS), *leaf = strchr(name, '/');
@@ -37,6 +48,7 @@ static void check_leaf(struct kl_checker *checker, const char *ref)
 	leaf += leaf ? 1 : 0;
 	if (leaf && !strcmp(leaf, "plan")) {
 		checker->c->studies++;
+		check_tables(checker, &study, ref);
 		check_cells(checker, &study, ref);
 	} else if (leaf && !strcmp(leaf, "final")) {
 		KL_AUTO(kl_final_release) struct kl_final final = { 0 };

@@ -208,6 +208,11 @@ int kl_final_measure(size_t *made, const struct kl_final_opts *opts)
 	int err;
 
 	*made = 0;
+	if (strcmp(opts->study->judge, "real") != 0)
+		return kl_error(KL_EINVALID,
+				"the verdicts of study '%s' come from tables; measurements cannot "
+				"be mixed with them",
+				opts->study->name);
 	if ((err = kl_study_lock(&lock, opts->repo, opts->study)) < 0 ||
 	    (err = kl_final_load(&measuring.final, opts->repo, opts->study)) < 0 ||
 	    (err = add_winners(&measuring)) < 0)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/fault.h"
+#include "search/table/player.h"
 
 /* --- the end --------------------------------------------------------------------------------- */
 
@@ -40,17 +41,22 @@ static int open_gate(struct kl_gate **out, const struct kl_running *running,
 				     .platform = running->platform };
 	int err = kl_repo_config_int(&opts.profile_ms, running->repo, "klineage.profileMs", 0);
 
+	if (*running->cell->task->table)
+		return 0;
 	if (err < 0 || (err = kl_gate_open(out, running->repo, &opts)) < 0)
 		return err;
 	return kl_gate_reaches(*out, root);
 }
 
-static int open_session(struct kl_session **out, const struct kl_running *running)
+static int open_session(struct kl_session **out, const struct kl_running *running,
+			struct kl_player *player)
 {
 	const struct kl_study *study = running->study;
 	int64_t cap = study->cap;
 	struct kl_session_opts opts = {
 		.provider = study->provider,
+		.answer = kl_player_called,
+		.payload = player,
 		.command = running->command,
 		.model = study->model,
 		.workload = running->cell->task->workload,
@@ -78,12 +84,29 @@ static int load_root(struct kl_surface **out, const struct kl_running *running)
 	return 0;
 }
 
+/* Find the table of the cell, if it has one, and the skill of the simulated model. */
+static int find_judging(struct kl_judging *out, struct kl_search_table **table,
+			const struct kl_running *running)
+{
+	const struct kl_study_cell *cell = running->cell;
+	int err = kl_judging_parse(&out->mode, running->study->judge);
+
+	if (err < 0 || !*cell->task->table)
+		return err;
+	err = kl_study_table(table, running->repo, running->study, cell->task);
+	out->table = *table;
+	out->skill = cell->arm->skill ? kl_skill_find(cell->arm->skill) : NULL;
+	return err;
+}
+
 static int run_search(const struct kl_running *running, bool begun)
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *root = NULL;
 	KL_AUTO(kl_gate_freep) struct kl_gate *gate = NULL;
 	KL_AUTO(kl_session_freep) struct kl_session *session = NULL;
+	KL_AUTO(kl_search_table_freep) struct kl_search_table *table = NULL;
 	KL_AUTO(kl_cell_release) struct kl_cell cell = { 0 };
+	struct kl_player player = { 0 };
 	struct kl_cell_opts opts = {
 		.repo = running->repo,
 		.rewriter = strcmp(running->study->provider, "exec") ? "chat" : "exec",
@@ -94,9 +117,12 @@ static int run_search(const struct kl_running *running, bool begun)
 	};
 	int err;
 
-	if ((err = load_root(&root, running)) < 0 || (err = open_gate(&gate, running, root)) < 0 ||
-	    (err = open_session(&session, running)) < 0)
+	if ((err = load_root(&root, running)) < 0 ||
+	    (err = find_judging(&opts.judging, &table, running)) < 0 ||
+	    (err = open_gate(&gate, running, root)) < 0 ||
+	    (err = open_session(&session, running, &player)) < 0)
 		return err;
+	player = (struct kl_player){ .table = table, .base = root, .skill = opts.judging.skill };
 	opts.root = root;
 	opts.gate = gate;
 	opts.session = session;

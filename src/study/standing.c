@@ -38,10 +38,16 @@ static void count_links(struct kl_standing *out)
 static int check_chain(const struct kl_standing *standing, const struct kl_study_cell *cell)
 {
 	const json_t *json = standing->chain.cell;
+	const json_t *judge = json_object_get(json, "judge");
 	KL_AUTO(json_decrefp) json_t *setup = kl_setup_write(&cell->setup);
+	const char *skill = cell->arm->skill ? cell->arm->skill : "";
 
 	if (!json_equal(setup, json_object_get(json, "setup")))
 		return kl_error(KL_EINVALID, "its setup is not that of the study");
+	if (strcmp(kl_json_str_or(judge, "mode", "real"), cell->judge) != 0 ||
+	    strcmp(kl_json_str_or(judge, "table", ""), cell->task->table) != 0 ||
+	    strcmp(kl_json_str_or(judge, "skill", ""), skill) != 0)
+		return kl_error(KL_EINVALID, "it was not judged as the study says");
 	if (strcmp(kl_json_str_or(json, "name", ""), cell->name) != 0 ||
 	    strcmp(kl_json_str_or(json, "surface", ""), cell->task->surface) != 0 ||
 	    strcmp(kl_json_str_or(json, "contract", ""), cell->task->contract) != 0 ||

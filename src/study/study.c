@@ -21,9 +21,12 @@ void kl_study_release(struct kl_study *study)
 		free(study->task[i].workload);
 		free(study->task[i].lineage);
 		free(study->task[i].place);
+		kl_search_table_free(study->task[i].opened);
 	}
-	for (size_t i = 0; i < study->narm; i++)
+	for (size_t i = 0; i < study->narm; i++) {
 		free(study->arm[i].id);
+		free(study->arm[i].skill);
+	}
 	free(study->task);
 	free(study->arm);
 	free(study->name);
@@ -51,6 +54,7 @@ void kl_study_cell(struct kl_study_cell *out, const struct kl_study *study, size
 {
 	out->task = &study->task[i % study->ntask];
 	out->arm = &study->arm[i / study->ntask % study->narm];
+	out->judge = study->judge;
 	out->seed = 1 + (int64_t)(i / study->ntask / study->narm);
 	snprintf(out->id, sizeof(out->id), "%s.%s.%" PRId64, out->task->id, out->arm->id,
 		 out->seed);
@@ -111,6 +115,22 @@ static size_t list_parents(git_oid *parent, const struct kl_study *study)
 	return n;
 }
 
+/* Add the table of a task, if it has one, to a tree. */
+static int add_table(git_oid *tree, struct kl_repo *repo, const struct kl_study_task *task)
+{
+	KL_AUTO(kl_buf_release) struct kl_buf text = KL_BUF_INIT;
+	char path[KL_STUDY_REF];
+	git_oid base = *tree;
+
+	if (!task->opened)
+		return 0;
+	kl_study_table_path(path, task);
+	kl_search_table_write(&text, task->opened);
+	return kl_repo_tree_edit(
+		tree, repo, &base,
+		&(struct kl_tree_edit){ .path = path, .data = text.ptr, .len = text.len }, 1);
+}
+
 static int write_commit(struct kl_study *study, struct kl_repo *repo, const struct kl_buf *json,
 			const char *text, size_t len)
 {
@@ -125,6 +145,8 @@ static int write_commit(struct kl_study *study, struct kl_repo *repo, const stru
 	struct kl_commit_spec spec = { .parent = parent, .message = message };
 	int err = kl_repo_tree_edit(&spec.tree, repo, NULL, edit, KL_ARRAY_SIZE(edit));
 
+	for (size_t i = 0; !err && i < study->ntask; i++)
+		err = add_table(&spec.tree, repo, &study->task[i]);
 	spec.nparent = list_parents(parent, study);
 	return err < 0 ? err : kl_repo_commit_write(&study->commit, repo, &spec);
 }

@@ -4,6 +4,7 @@
 
 #include "base/lock.h"
 #include "search/cell.h"
+#include "search/table/table.h"
 #include "study/study_plan.h"
 
 /*
@@ -12,8 +13,9 @@
  *
  * A study is frozen when it is started: refs/klineage/study/<name>/plan is a commit with the plan
  * as the user wrote it (plan.yaml) and with all that it names, resolved (study.json). Its parents
- * are the commits of the tasks' roots and experts, so that these are kept. It never changes: a
- * changed plan is another study.
+ * are the commits of the tasks' roots and experts, so that these are kept. Its tree also has the
+ * tables that the verdicts come from (search/judging.h), if the gate does not judge. It never
+ * changes: a changed plan is another study.
  *
  *	err = kl_study_make(&study, repo, &plan);
  *	err = kl_study_freeze(&study, repo, text, len);
@@ -34,11 +36,14 @@ struct kl_study_task {
 	git_oid root;   /* commit of the kernel where the search starts */
 	git_oid expert; /* commit of the lineage's last state; zero without a lineage */
 	char surface[KL_DIGEST_HEX], contract[KL_DIGEST_HEX]; /* of the root */
+	char table[KL_DIGEST_HEX];      /* of the table with the verdicts; "": the gate judges */
+	struct kl_search_table *opened; /* that table, from kl_study_make() only; owned */
 };
 
 struct kl_study_arm {
 	char *id;
 	struct kl_setup setup; /* without a key: each cell has its own */
+	char *skill;           /* of provider `table`, else NULL */
 };
 
 struct kl_study {
@@ -60,6 +65,7 @@ struct kl_study {
 struct kl_study_cell {
 	const struct kl_study_task *task;
 	const struct kl_study_arm *arm;
+	const char *judge;       /* of the study */
 	int64_t seed;            /* from 1 */
 	char id[KL_CELL_NAME];   /* "<task>.<arm>.<seed>" */
 	char name[KL_CELL_NAME]; /* name of the search: "<study>.<id>" */
@@ -84,6 +90,13 @@ int kl_study_read(struct kl_study *out, struct kl_repo *repo, const git_oid *com
 void kl_study_release(struct kl_study *study);
 /** Return the study as JSON, the content of study.json; the caller owns it. */
 json_t *kl_study_json(const struct kl_study *study);
+
+/**
+ * Load the table with the verdicts on a task from the commit of the study; the caller frees *out.
+ * KL_EINVALID: it is not the table that was frozen.
+ */
+int kl_study_table(struct kl_search_table **out, struct kl_repo *repo, const struct kl_study *study,
+		   const struct kl_study_task *task);
 
 /** Return the number of cells. */
 size_t kl_study_cells(const struct kl_study *study);

@@ -34,6 +34,8 @@ static json_t *task_json(const struct kl_study_task *task)
 	set_commit(json, "expert", &task->expert);
 	kl_json_set_str(json, "surface", task->surface);
 	kl_json_set_str(json, "contract", task->contract);
+	if (*task->table)
+		kl_json_set_str(json, "table", task->table);
 	return json;
 }
 
@@ -44,6 +46,8 @@ static json_t *arm_json(const struct kl_study_arm *arm)
 	json_object_del(setup, "key");
 	kl_json_set_str(json, "id", arm->id);
 	kl_json_set(json, "setup", setup);
+	if (arm->skill)
+		kl_json_set_str(json, "skill", arm->skill);
 	return json;
 }
 
@@ -142,7 +146,8 @@ static int read_task(struct kl_study_task *task, const json_t *json)
 	    (err = copy_line(&task->place, json, "place")) < 0 ||
 	    (err = copy_commit(&task->root, json, "root")) < 0 ||
 	    (err = copy_digest(task->surface, json, "surface")) < 0 ||
-	    (err = copy_digest(task->contract, json, "contract")) < 0)
+	    (err = copy_digest(task->contract, json, "contract")) < 0 ||
+	    (json_object_get(json, "table") && (err = copy_digest(task->table, json, "table")) < 0))
 		return err;
 	return json_is_null(json_object_get(json, "expert")) ?
 		       0 :
@@ -158,6 +163,7 @@ static int read_arm(struct kl_study_arm *arm, const json_t *json)
 	int err;
 
 	if ((err = copy_slug(&arm->id, json, "id")) < 0 ||
+	    (json_object_get(json, "skill") && (err = copy_slug(&arm->skill, json, "skill")) < 0) ||
 	    (err = kl_json_obj(&setup, json, "setup")) < 0)
 		return err;
 	kl_digest_hex(none, "", 0);
@@ -224,5 +230,6 @@ int kl_study_from_json(struct kl_study *out, const json_t *json)
 	if (!out->seeds || !out->candidates || !out->final)
 		return kl_error(KL_EINVALID,
 				"'seeds', 'candidates' and 'final' must be at least 1");
-	return read_rows(out, json);
+	err = read_rows(out, json);
+	return err < 0 ? err : kl_study_check_judging(out);
 }

@@ -91,6 +91,8 @@ static int take_task(struct kl_study_task *out, struct kl_repo *repo,
 		err = take_baseline(out, repo, task->workload);
 	else
 		err = take_revision(out, repo, task->root, task->workload);
+	if (!err && task->table)
+		err = kl_study_take_table(out, task->table);
 	return err < 0 ?
 		       kl_error_in(err == KL_ECANNOT ? KL_ENOTFOUND : err, "task '%s'", task->id) :
 		       0;
@@ -107,14 +109,24 @@ static int unknown_policy(const char *name)
 	return kl_error(KL_EINVALID, "there is no policy '%s'; there are: %s", name, names.ptr);
 }
 
+/* Return the skill of the simulated model with this policy, or NULL. */
+static const char *skill_of(const struct kl_planned_arm *arm, const struct kl_study_plan *plan)
+{
+	const char *usual = strcmp(plan->provider, "table") ? NULL : "middling";
+
+	return arm->skill ? arm->skill : plan->skill ? plan->skill : usual;
+}
+
 static int take_arm(struct kl_study_arm *out, const struct kl_planned_arm *arm,
 		    const struct kl_study_plan *plan)
 {
 	const struct kl_policy *policy = kl_policy_find(arm->policy);
+	const char *skill = skill_of(arm, plan);
 	struct kl_setup *setup = &out->setup;
 	int err = 0;
 
 	out->id = kl_strdup(arm->id);
+	out->skill = skill ? kl_strdup(skill) : NULL;
 	if (!policy)
 		return unknown_policy(arm->policy);
 	kl_setup_init(setup, policy);
@@ -136,11 +148,9 @@ static int check_model(const struct kl_study *study, struct kl_repo *repo)
 	KL_AUTO(kl_provider_freep) struct kl_provider *provider = NULL;
 	struct kl_provider_opts opts = { .name = study->provider };
 	int err;
-	bool free = !strcmp(study->provider, "exec") || !strcmp(study->provider, "replay");
+	bool free = !strcmp(study->provider, "exec") || !strcmp(study->provider, "replay") ||
+		    !strcmp(study->provider, "table");
 
-	if (strcmp(study->judge, "real") != 0)
-		return kl_error(KL_EINVALID, "this program has no judge mode '%s'; use 'real'",
-				study->judge);
 	if (free)
 		return 0;
 	if ((err = kl_provider_open(&provider, repo, &opts)) < 0)
@@ -187,7 +197,8 @@ int kl_study_make(struct kl_study *out, struct kl_repo *repo, const struct kl_st
 
 		err = take_task(&out->task[i], repo, &plan->task.v[i]);
 	}
-	if (err < 0 || (err = kl_study_check_names(out)) < 0)
+	if (err < 0 || (err = kl_study_check_judging(out)) < 0 ||
+	    (err = kl_study_check_names(out)) < 0)
 		return err;
 	if (out->cap > KL_MONEY_MAX / (int64_t)kl_study_cells(out))
 		return kl_error(KL_EINVALID,

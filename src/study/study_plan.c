@@ -102,7 +102,9 @@ static const struct kl_field task_fields[] = {
 	KL_STRING_FIELD("id", KL_KEY | KL_NEEDED, AT(id), &id_type),
 	KL_STRING_FIELD("lineage", 0, AT(lineage), &kl_string_path),
 	KL_STRING_FIELD("workload", 0, AT(workload), &kl_string_slug),
-	KL_STRING_FIELD("root", 0, AT(root), &kl_string_line), KL_FIELDS_END
+	KL_STRING_FIELD("root", 0, AT(root), &kl_string_line),
+	KL_STRING_FIELD("table", 0, AT(table), &kl_string_line),
+	KL_FIELDS_END
 #undef AT
 };
 static const struct kl_schema task_schema = {
@@ -123,7 +125,9 @@ static const struct kl_field arm_fields[] = {
 	KL_STRING_FIELD("id", 0, AT(id), &id_type),
 	KL_STRING_FIELD("policy", KL_NEEDED, AT(policy), &kl_string_slug),
 	KL_STRING_FIELD("preset", 0, AT(preset), &kl_string_slug),
-	KL_VALUE_FIELD("with", 0, AT(with), &kl_texts_value), KL_FIELDS_END
+	KL_STRING_FIELD("skill", 0, AT(skill), &kl_string_slug),
+	KL_VALUE_FIELD("with", 0, AT(with), &kl_texts_value),
+	KL_FIELDS_END
 #undef AT
 };
 static const struct kl_schema arm_schema = {
@@ -143,7 +147,8 @@ static const struct kl_schema budget_schema = {
 
 static const struct kl_field model_fields[] = {
 	KL_STRING_FIELD("provider", KL_NEEDED, AT(provider), &kl_string_slug),
-	KL_STRING_FIELD("name", 0, AT(model), &kl_string_line), KL_FIELDS_END
+	KL_STRING_FIELD("name", 0, AT(model), &kl_string_line),
+	KL_STRING_FIELD("skill", 0, AT(skill), &kl_string_slug), KL_FIELDS_END
 };
 static const struct kl_schema model_schema = {
 	"the model", sizeof(struct kl_study_plan), model_fields, NULL, NULL, NULL,

@@ -26,12 +26,14 @@ struct kl_planned_task {
 	char *workload; /* NULL: `lineage` is set */
 	/* with `lineage`: "first" or a state, "K_3"; with `workload`: a revision or "baseline" */
 	char *root;
+	char *table; /* path or name of the table with its verdicts, or NULL */
 };
 
 /** An arm of a study: a policy with its parameters. */
 struct kl_planned_arm {
 	char *id; /* never NULL after parsing: by default the name of the policy */
 	char *policy, *preset;
+	char *skill;          /* of provider `table`; NULL: that of the study */
 	struct kl_texts with; /* parameters and their values, as a user writes them */
 };
 
@@ -57,7 +59,8 @@ struct kl_study_plan {
 	int64_t candidates;     /* number of candidates of a cell */
 	char *usd;              /* what a cell may cost, like "2.00" */
 	char *provider, *model; /* `model` is NULL if the provider needs no name */
-	char *judge;            /* how candidates are judged: "real" */
+	char *skill;            /* of provider `table`, or NULL */
+	char *judge;            /* how candidates are judged: a name of search/judging.h */
 	int64_t final;          /* number of final measurements of each winner */
 	struct kl_thresholds threshold;
 	int64_t sd; /* expected standard deviation of ln(speed) between seeds, in millionths */

@@ -16,6 +16,17 @@ static double share_of(int64_t part, int64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+static void add_evidence(struct kl_buf *out, const char *evidence)
+{
+	if (!strcmp(evidence, "real"))
+		return;
+	kl_buf_adds(out, "No kernel was timed for these figures: the verdicts come from tables. ");
+	if (!strcmp(evidence, "simulated"))
+		kl_buf_adds(out, "The model is simulated, so they show how policies behave, not "
+				 "what a language model does. ");
+	kl_buf_adds(out, "They cannot be compared with those of a real study.\n\n");
+}
+
 static void add_head(struct kl_buf *out, const json_t *report)
 {
 	int64_t seeds = kl_json_int_or(report, "seeds", 0);
@@ -31,10 +42,7 @@ static void add_head(struct kl_buf *out, const json_t *report)
 		    kl_json_int_or(report, "candidates", 0), kl_json_str_or(report, "provider", ""),
 		    kl_json_str_or(report, "model", NULL) ? " " : "",
 		    kl_json_str_or(report, "model", ""), kl_json_str_or(report, "commit", ""));
-	if (strcmp(kl_json_str_or(report, "evidence", ""), "real") != 0)
-		kl_buf_adds(out, "No kernel was timed for these figures. They show how policies "
-				 "behave on recorded verdicts, not what a language model "
-				 "does.\n\n");
+	add_evidence(out, kl_json_str_or(report, "evidence", ""));
 	if (seeds < planned)
 		kl_buf_addf(out,
 			    "The study is not complete: %" PRId64 " of %zu cells have ended. The "

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "model/conversation.h"
 #include "study/standing.h"
+#include "study/study_results.h"
 
 const char *const kl_training_name[KL_TRAINING_FORMS] = { "sft", "sft-pairs", "rl", "kto" };
 
@@ -17,6 +18,7 @@ struct writing {
 	size_t *rows;
 	struct kl_repo *repo;
 	enum kl_training_form form;
+	const char *evidence;
 	struct kl_map seen; /* "<task> <surface>" of kernels that have a row */
 	const struct kl_study_cell *cell;
 	const struct kl_links *chain;
@@ -73,6 +75,7 @@ static void set_source(json_t *row, const struct writing *writing, const struct 
 {
 	const struct kl_cell_link *parent = &writing->chain->v[link->seen.parent];
 
+	kl_json_set_str(row, "evidence", writing->evidence);
 	kl_json_set_str(row, "task", writing->cell->task->id);
 	kl_json_set_str(row, "contract", writing->cell->task->contract);
 	kl_json_set_str(row, "parent", parent->seen.surface);
@@ -186,7 +189,11 @@ int kl_training_write(struct kl_buf *out, size_t *rows, struct kl_repo *repo,
 		      const struct kl_study *study, enum kl_training_form form,
 		      const struct kl_strvec *holdout)
 {
-	struct writing writing = { .out = out, .rows = rows, .repo = repo, .form = form };
+	struct writing writing = { .out = out,
+				   .rows = rows,
+				   .repo = repo,
+				   .form = form,
+				   .evidence = kl_study_evidence(study) };
 	int err = 0;
 
 	*rows = 0;
