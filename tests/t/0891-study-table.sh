@@ -6,6 +6,7 @@ unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
 
 study () { git klineage study "$@"; }
 plan=refs/klineage/study/toy/plan
+topk= sgemm=
 
 # write <file> [<sed expression>]: write the plan
 write () {
