@@ -6,18 +6,19 @@
 #include "study/study_parts.h"
 #include "test.h"
 
-static const char text[] = "klineage-study: 1\n"
-			   "name: ladder\n"
-			   "tasks:\n"
-			   "  - {id: topk, lineage: topk/x86-64-v3-b3a6115, root: K_3}\n"
-			   "  - {id: mine, workload: sgemv}\n"
-			   "policies:\n"
-			   "  - {policy: best-of-n}\n"
-			   "  - {id: ada, policy: adaexplore, preset: paper, with: {pool: 4}}\n"
-			   "seeds: 5\n"
-			   "budget: {usd: \"2.00\", candidates: 40}\n"
-			   "model: {provider: exec}\n"
-			   "report: {p: [0, 1.5]}\n";
+static const char text[] =
+	"klineage-study: 1\n"
+	"name: ladder\n"
+	"tasks:\n"
+	"  - {id: topk, lineage: topk/x86-64-v3-b3a6115, root: K_3}\n"
+	"  - {id: mine, workload: sgemv, table: t/mine.jsonl}\n"
+	"policies:\n"
+	"  - {policy: best-of-n}\n"
+	"  - {id: ada, policy: adaexplore, preset: paper, with: {pool: 4}, skill: deaf}\n"
+	"seeds: 5\n"
+	"budget: {usd: \"2.00\", candidates: 40}\n"
+	"model: {provider: exec, skill: weak}\n"
+	"report: {p: [0, 1.5]}\n";
 
 static int parse_text(struct kl_study_plan *plan, const char *from)
 {
@@ -39,6 +40,11 @@ static void test_defaults(void **state)
 	assert_int_equal(plan.sd, 500000);
 	assert_string_equal(plan.judge, "real");
 	assert_null(plan.model);
+	assert_null(plan.task.v[0].table);
+	assert_string_equal(plan.task.v[1].table, "t/mine.jsonl");
+	assert_null(plan.arm.v[0].skill);
+	assert_string_equal(plan.arm.v[1].skill, "deaf");
+	assert_string_equal(plan.skill, "weak");
 	assert_int_equal(plan.threshold.n, 2);
 	assert_int_equal(plan.threshold.v[1], 1500000);
 	kl_study_plan_release(&plan);
@@ -65,7 +71,8 @@ static void test_bad(void **state)
 	assert_refused("klineage-study: 1", "klineage-study: 2", "out of its range");
 	assert_refused("id: mine", "id: topk", "appears twice");
 	assert_refused("name: ladder", "name: ../x", "'name' must be an id");
-	assert_refused("exec}", "exec, command: rm}", "unknown key 'command'");
+	assert_refused("skill: deaf", "skill: Deaf", "'skill'");
+	assert_refused("skill: weak", "command: rm", "unknown key 'command'");
 	assert_refused("seeds: 5", "seeds: 5\nwidth: 0", "'width'");
 }
 
