@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 test_description='studies whose verdicts come from shipped tables, with a simulated model of two skills'
 . ./lib.sh
+. "$KLINEAGE_TOP/tests/t/materials.sh"
 unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE
 
 study () { git klineage study "$@"; }
 plan=refs/klineage/study/toy/plan
-topk= sgemm=
+topk='' sgemm=''
 
 # write <file> [<sed expression>]: write the plan
 write () {
@@ -71,6 +72,14 @@ test_expect_success 'replay finds another table, another skill and another mode'
 	git update-ref $plan $was && changed "s/\"judge\":\"noisy\"/\"judge\":\"recorded\"/" && exits 1 study replay toy >out && says "12 cells differ" out &&
 	git update-ref $plan $was && digest=$(sha256sum <"$KLINEAGE_TOP/skills/tables/c-topk.jsonl" | cut -c1-64) && other=$(echo "$digest" | tr 0-9a-f 1-9a-f0) && changed "s/$digest/$other/" &&
 	exits 1 git klineage fsck >out && cat out && says "is not the table that was frozen" out && git update-ref $plan $was && git klineage fsck)
+'
+
+test_expect_success 'a kernel of another model is looked up; one that the table lacks is named' '
+	answering "$PWD/answers" && (cd repo && git show "$(git rev-list --first-parent refs/heads/klineage/lineage/$topk | tail -n 1):topk.c" >../root.c && { cat ../root.c && echo "/* other */"; } >../other.c &&
+	git show refs/heads/klineage/lineage/$topk:topk.c >../expert.c && answer t1-coder.0 topk.c ../expert.c && answer t2-coder.0 topk.c ../other.c &&
+	write ../said.yaml "s/name: toy/name: said/; s/provider: table, skill: weak/provider: exec/; s/, skill: strong//; s/mode: noisy/mode: recorded/; /id: sgemm/d" && study start ../said.yaml >out && says "evidence: recorded" out &&
+	exits 125 study run said --cell topk.climb.1 --exec "$model" 2>err && cat err && says "lacks the candidate, kernel" err && study cells said >out && says "topk.climb.1: begun, 1 candidates, 1 correct" out &&
+	study report said >out && says "Evidence: **recorded**" out && says "the verdicts come from tables" out && ! grep simulated out)
 '
 
 test_done
