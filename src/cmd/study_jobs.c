@@ -133,10 +133,13 @@ static int end_job(struct pool *pool, struct job *job, const struct kl_proc_resu
 	job->runs = false;
 	kl_proc_release(&job->proc);
 	if (result->exit) {
+		/* a table that lacks the kernel of one cell can have those of the others */
+		bool cannot = result->exit == EXIT_CANNOT && !strcmp(jobs->study->judge, "real");
+
 		pool->failed++;
-		pool->cannot = pool->cannot || result->exit == EXIT_CANNOT;
+		pool->cannot = pool->cannot || cannot;
 		/* what stopped this cell would stop the next one as well */
-		if (result->exit == EXIT_PAUSED || result->exit == EXIT_CANNOT)
+		if (result->exit == EXIT_PAUSED || cannot)
 			pool->stop = true;
 	}
 	return kl_study_print_cell(jobs->study, jobs->repo, &job->cell);

@@ -79,6 +79,7 @@ test_expect_success 'a kernel of another model is looked up; one that the table 
 	git show refs/heads/klineage/lineage/$topk:topk.c >../expert.c && answer t1-coder.0 topk.c ../expert.c && answer t2-coder.0 topk.c ../other.c &&
 	write ../said.yaml "s/name: toy/name: said/; s/provider: table, skill: weak/provider: exec/; s/, skill: strong//; s/mode: noisy/mode: recorded/; /id: sgemm/d" && study start ../said.yaml >out && says "evidence: recorded" out &&
 	exits 125 study run said --cell topk.climb.1 --exec "$model" 2>err && cat err && says "lacks the candidate, kernel" err && study cells said >out && says "topk.climb.1: begun, 1 candidates, 1 correct" out &&
+	exits 1 study run said --policy climb --exec "$model" 2>err && says "2 cells stopped" err &&
 	study report said >out && says "Evidence: **recorded**" out && says "the verdicts come from tables" out && ! grep simulated out)
 '
 
