@@ -40,7 +40,7 @@ static char *trimmed(const char *text, size_t from, size_t to)
 	return kl_strndup(text + from, to - from);
 }
 
-/* Return the end of the argument at token `i`: the ',' or the token `end`. */
+/* Return the end of the argument at token `i`, which is a ',' or the token `end`. */
 static size_t argument_end(const struct kl_ctokens *tokens, size_t i, size_t end)
 {
 	while (i < end && !kl_ctoken_is(tokens, i, ","))
@@ -115,7 +115,10 @@ static bool add_body(struct kl_buf *out, const struct kl_ctokens *define,
 	return at > end;
 }
 
-/* Replace the first use of a macro in `text`. Return 1 if there was one, 0 if none, -1 on a form. */
+/*
+ * Replace the first use of a macro in `text`. Return 1 if there was one, 0 if there was none, -1 if
+ * its form is not known or the text gets too long.
+ */
 static int expand_once(char **text, const struct source *source)
 {
 	KL_AUTO(kl_ctokens_release) struct kl_ctokens use = { 0 };
@@ -256,7 +259,7 @@ static bool is_name(char ch)
 	return isalnum((unsigned char)ch) || strchr("._:", ch);
 }
 
-/* Read arguments separated by commas up to the ';' or the end of the text. */
+/* Read arguments that are separated by commas, up to the ';' or the end of the text. */
 static bool read_arguments(struct kl_asm_arguments *out, const char *text)
 {
 	int depth = 0;

@@ -27,8 +27,8 @@ struct kl_asm {
 /** Collect the macros with arguments that a file defines; values are tokens of the file. */
 void kl_asm_macros(struct kl_map *out, const struct kl_ctokens *tokens);
 /**
- * Read the statement that begins at token `i`; false: it is no such statement, or a form that is
- * not known. The caller releases `out` in either case.
+ * Read the statement that begins at token `i`. Return false if it is no such statement, or if its
+ * form is not known. The caller releases `out` in either case.
  */
 bool kl_asm_read(struct kl_asm *out, const struct kl_ctokens *tokens, const struct kl_map *macros,
 		 size_t i);
@@ -41,19 +41,21 @@ struct kl_asm_arguments {
 };
 
 /**
- * Find the instruction whose name begins with `name`, and read its arguments; *whole gets its whole
- * name, which the caller frees. False: it is not in the text, or twice.
+ * Find the instruction whose name begins with `name`, and read its arguments. Set *whole to its
+ * whole name, which the caller frees. Return false if the text does not have the instruction, or
+ * has it twice.
  */
 bool kl_asm_find(struct kl_asm_arguments *out, char **whole, const struct kl_asm *statement,
 		 const char *name);
 void kl_asm_arguments_release(struct kl_asm_arguments *arguments);
-/** Return the expression of "%3", or of a number as it is; NULL: neither. The caller frees it. */
-char *kl_asm_value(const struct kl_asm *statement, const char *argument);
-/** Return the expression of the address "[%3]"; NULL: another form. The caller frees it. */
-char *kl_asm_address(const struct kl_asm *statement, const char *argument);
 /**
- * Return the k-th expression of "{%0, %1}"; NULL: there is none. The caller frees it.
+ * Return the expression of "%3", or a number as it is; NULL for any other operand. The caller frees
+ * it.
  */
+char *kl_asm_value(const struct kl_asm *statement, const char *argument);
+/** Return the expression of the address "[%3]"; NULL for any other form. The caller frees it. */
+char *kl_asm_address(const struct kl_asm *statement, const char *argument);
+/** Return the k-th expression of "{%0, %1}", or NULL if there is none. The caller frees it. */
 char *kl_asm_element(const struct kl_asm *statement, const char *argument, size_t k);
 
 #endif

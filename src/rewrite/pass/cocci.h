@@ -13,13 +13,17 @@
  * running it. To be safe, the search for these constructs is coarse: it also looks into comments.
  */
 
-/** Check a semantic patch. KL_EINVALID "<name>:<line>: ...": it contains a forbidden construct. */
+/**
+ * Check a semantic patch. Return KL_EINVALID if it contains a forbidden construct; the message is
+ * "<name>:<line>: ...".
+ */
 int kl_cocci_audit(const char *name, const char *text, size_t len);
 
 /**
  * Apply `patch` to one C source. If it does not match, or if spatch cannot parse the source, `out`
- * is unchanged and *changed is false. KL_EINVALID: the patch is malformed or forbidden (the message
- * quotes spatch); KL_ECANNOT: spatch is not installed; KL_ETIMEOUT.
+ * is unchanged and *changed is false. Return KL_EINVALID if the patch is malformed or forbidden;
+ * the message quotes spatch. Return KL_ECANNOT if spatch is not installed. Return KL_ETIMEOUT if
+ * spatch takes too long.
  */
 int kl_cocci_run(struct kl_buf *out, bool *changed, const struct kl_jail *jail, const char *name,
 		 const char *patch, size_t patch_len, const char *source, size_t len);

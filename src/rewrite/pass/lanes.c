@@ -28,7 +28,10 @@ const char *kl_lanes_type(const char *word)
 	return NULL;
 }
 
-/* Return the width in bits of the vectors of an intrinsic, and the name after it; 0: none. */
+/*
+ * Return the width in bits of the vectors of an intrinsic, or 0 if it has none. Set *rest to the
+ * part of the name after the prefix.
+ */
 static int read_width(const char **rest, const char *word)
 {
 	static const struct {
@@ -229,7 +232,7 @@ static bool lists(const char *kinds, const char *kind)
 	return false;
 }
 
-/* Check that `rest` is "op_kind" of this row, or the whole of "op" in a row without kinds. */
+/* Check that `rest` is "op_kind" of this row or, in a row without kinds, exactly "op". */
 static const struct kl_lane_kind *match_row(const struct kl_lane_row *row, const char *rest)
 {
 	size_t n = strlen(row->op);

@@ -77,7 +77,7 @@ const struct kl_lane_row kl_lane_rows[] = {
 	     "memcpy(&r.%[i], (const char *)a + (int64_t)b.i32[i] * c, "
 	     "sizeof(r.%[i]))"),
 
-	/* the same in all lanes, or each its own */
+	/* a value for all lanes, or one for each lane */
 	EACH("set1", "ps pd epi8 epi16 epi32 epi64 epi64x", "e", "r.@[i] = a"),
 	CODE("setzero", WHOLE, 0, "", 'v', "memset(&r, 0, sizeof(r));"),
 	{ "set", "ps pd epi8 epi16 epi32 epi64x", 0, "", 'v', NULL, NULL, -1 },

@@ -23,13 +23,14 @@ struct kl_lane_kind {
  */
 struct kl_lane_row {
 	const char *op;    /* "add": the part of the name before the suffix */
-	const char *kinds; /* suffixes, separated by blanks; "": the operation has none */
+	const char *kinds; /* suffixes, separated by blanks; "" if the operation has none */
 	int width;         /* in bits; 0: any */
 	const char *params;
 	char result;
-	const char *each; /* a statement for each element i; NULL: none */
-	const char *code; /* the statements after it; NULL: none */
-	int setter;       /* 1: the parameters are the elements in order; -1: reversed */
+	const char *each; /* a statement for each element i; NULL if there is none */
+	const char *code; /* the statements after it; NULL if there are none */
+	/* 1 if the parameters are the elements in order, -1 if in reverse order */
+	int setter;
 };
 
 extern const struct kl_lane_row kl_lane_rows[];

@@ -17,7 +17,7 @@ void kl_plan_defines_release(struct kl_plan_defines *defines)
 	*defines = (struct kl_plan_defines){ 0 };
 }
 
-/* Return the offset after "define: {", searched from `at`; `len`: there is none. */
+/* Return the offset after the first "define: {" from `at` on, or `len` if there is none. */
 static size_t find_map(const char *text, size_t len, size_t at)
 {
 	static const char word[] = "define:";

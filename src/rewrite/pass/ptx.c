@@ -7,7 +7,10 @@
 #include "base/mem.h"
 #include "base/prefix.h"
 
-/* Append a helper function unless it is there; `name` is a name that only it has. */
+/*
+ * Append a helper function, unless the text has it already. `name` is a name that no other function
+ * has.
+ */
 static void need(struct kl_ptx *out, const char *name, const char *text)
 {
 	KL_AUTO(kl_freep) char *call = kl_asprintf(" %s(", name);
@@ -58,7 +61,7 @@ bool kl_ptx_copy(struct kl_ptx *out, const struct kl_asm *statement,
 
 /* --- matrices in shared memory ----------------------------------------------------------------- */
 
-/* Return the number of matrices: 4 for ".x4."; 0: another form. */
+/* Return the number of matrices, such as 4 for ".x4.", or 0 for any other form. */
 static int matrices(const char *whole)
 {
 	const char *at = strstr(whole, ".m8n8.x");

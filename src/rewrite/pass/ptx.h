@@ -5,11 +5,12 @@
 #include "rewrite/pass/asm_statement.h"
 
 /*
- * ptx - instructions of CUDA as plain code: what each thread of a warp has to load, multiply and
- * store itself.
+ * ptx - writes instructions of CUDA as plain code: each thread of a warp loads, multiplies and
+ * stores its own elements.
  *
  * Each function appends to `code` a block that replaces the statement, and to `helpers` the device
- * functions that it calls, unless they are there. False: the form of the instruction is not known.
+ * functions that it calls, unless they are there. A function returns false if the form of the
+ * instruction is not known.
  */
 struct kl_ptx {
 	struct kl_buf code, helpers;

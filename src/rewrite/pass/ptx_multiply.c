@@ -7,7 +7,7 @@
 #include "base/prefix.h"
 #include "rewrite/pass/ptx.h"
 
-/* The type of the factors: how a word of two becomes numbers. */
+/* The type of the factors, and how the factors in a word become numbers. */
 struct factor {
 	const char *name; /* part of the instruction's name */
 	const char *word; /* part of the names of functions */
@@ -195,8 +195,8 @@ static const char group_text[] =
 	"}\n";
 
 /*
- * Return what decides whether the sums are kept: "1", or the value that "setp.ne.b32 p, %3, 0"
- * compares for predicate `name`. Caller frees; NULL: another form.
+ * Return the expression that is true if the sums are kept: "1", or the value that "setp.ne.b32 p,
+ * %3, 0" compares for predicate `name`. Return NULL for any other form. The caller frees it.
  */
 static char *keep_value(const struct kl_asm *statement, const char *name)
 {

@@ -52,8 +52,8 @@ bool kl_tokenpass_forbids_unroll(const char *words)
 }
 
 /*
- * Check for a pragma with one of the prefixes. One that forbids to unroll is not dropped: the
- * compiler would unroll the loop again.
+ * Check for a pragma with one of the prefixes. A pragma that forbids unrolling is not dropped,
+ * because the compiler would then unroll the loop again.
  */
 static bool is_to_drop(const char *words, const char *const *prefix)
 {
@@ -346,7 +346,7 @@ static long tile_value(const char *text, size_t n)
 
 /*
  * Check whether a function uses the constant as a size: in the head of a loop, as the dimension of
- * an array, or as a factor. What is only added is no size.
+ * an array, or as a factor. A constant that is only added is no size.
  */
 static bool is_size(const struct kl_ctokens *tokens, const char *name, size_t def)
 {

@@ -11,7 +11,7 @@
 /* most statements of a file that are replaced; no hand-written file has more */
 #define MAX_STATEMENTS 4096
 
-/* What a rule makes of one instruction; `code` NULL: it only does nothing any more. */
+/* The replacement for one instruction. If `code` is NULL, the instruction is only removed. */
 struct rule {
 	const char *name; /* its first words: "cp.async.cg." */
 	bool (*code)(struct kl_ptx *out, const struct kl_asm *statement,
@@ -32,7 +32,7 @@ static void add_helpers(struct kl_cedits *out, const struct kl_ctokens *tokens, 
 	kl_cedits_tokens(out, tokens, first, first, text, site);
 }
 
-/* Replace the statement by what `rule` makes of it. False: the form is not known. */
+/* Replace the statement as `rule` says. Return false if the form is not known. */
 static bool apply_rule(struct kl_cedits *edits, struct kl_ptx *ptx, const struct kl_ctokens *tokens,
 		       const struct rule *rule, const struct kl_asm *statement)
 {
@@ -64,9 +64,9 @@ static bool names_one(const struct kl_ctokens *tokens, size_t i, const struct ru
 }
 
 /*
- * Apply the rules to all statements of a file, as one site: what one instruction begins another
- * one waits for. Nothing changes if a statement has one of the instructions in another form, or an
- * instruction whose name contains `without`.
+ * Apply the rules to all statements of a file, as one site, because one instruction waits for what
+ * another one begins. Nothing changes if a statement has one of the instructions in another form,
+ * or an instruction whose name contains `without`.
  */
 static void replace_all(struct kl_cedits *out, const struct kl_ctokens *tokens,
 			const struct rule *rules, size_t n, const char *without)

@@ -5,14 +5,14 @@
 #include "base/mem.h"
 #include "rewrite/pass/tokenpass_parts.h"
 
-/* What stands for a call; '@' is the first argument, '$' the second. */
+/* The text that replaces a call; '@' is the first argument, '$' the second. */
 struct call {
 	const char *name;
 	size_t arguments;
 	const char *with;
 };
 
-/* Return the end of the argument at token `i`: the token ',' or `end`. */
+/* Return the end of the argument at token `i`, which is a ',' or the token `end`. */
 static size_t argument_end(const struct kl_ctokens *tokens, size_t i, size_t end)
 {
 	while (i < end && !kl_ctoken_is(tokens, i, ","))
@@ -146,7 +146,10 @@ void kl_tokenpass_count_by_loop(struct kl_cedits *out, const struct kl_ctokens *
 
 /* --- asynchronous copies ----------------------------------------------------------------------- */
 
-/* Return the type that a size tells: T of "sizeof(T)" or a vector of 16 bytes of 16; NULL: none. */
+/*
+ * Return the type that a size implies: T for "sizeof(T)", a vector of 16 bytes for 16; NULL for any
+ * other size.
+ */
 static char *copied_type(const struct kl_ctokens *tokens, size_t first, size_t last)
 {
 	static const char *const words[][2] = { { "16", "uint4" },
@@ -166,7 +169,8 @@ static char *copied_type(const struct kl_ctokens *tokens, size_t first, size_t l
 
 /*
  * Replace tokens first ... of the call whose parenthesis is `open`, "copy(to, from, size ...", by
- * an assignment, or by memcpy() where the size tells no type, if it has `n` arguments.
+ * an assignment or, if the size implies no type, by memcpy(). Do nothing unless the call has `n`
+ * arguments.
  */
 static void replace_copy(struct kl_cedits *out, const struct kl_ctokens *tokens, size_t first,
 			 size_t open, size_t n)

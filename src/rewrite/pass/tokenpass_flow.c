@@ -158,8 +158,8 @@ static bool same_token(const struct kl_ctokens *tokens, size_t a, size_t b)
 }
 
 /*
- * Check that the statement at `b` is that at `a`, `n` tokens, with every number that differs higher
- * by `copy` times its step; the first copy gives the steps. Count the numbers that differ.
+ * Check that the `n` tokens at `b` are those at `a`, except that each number that differs is higher
+ * by `copy` times its step. The first copy gives the steps. Count the numbers that differ.
  */
 static bool follows(const struct kl_ctokens *tokens, size_t a, size_t b, size_t n, long copy,
 		    long *step, size_t *differ)

@@ -23,7 +23,7 @@ static void release_use(struct use *use)
 	kl_buf_release(&use->functions);
 }
 
-/* Return what replaces `word`, or NULL: it stays. */
+/* Return the replacement of `word`, or NULL if the word stays. */
 static const char *replacement(struct use *use, const char *word)
 {
 	const char *type = kl_lanes_type(word), *known;
@@ -45,8 +45,8 @@ static const char *replacement(struct use *use, const char *word)
 }
 
 /*
- * Append directive `i`, which defines a macro, with the intrinsics of its body replaced; the text
- * stays as it is if it has none.
+ * Append directive `i`, which defines a macro, with the intrinsics of its body replaced; a body
+ * without intrinsics stays as it is.
  */
 static void replace_directive(struct kl_buf *out, struct use *use, const struct kl_ctokens *tokens,
 			      size_t i)

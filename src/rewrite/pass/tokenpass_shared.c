@@ -58,8 +58,8 @@ static size_t operand_stop(const struct kl_ctokens *tokens, size_t i, size_t end
 }
 
 /*
- * Remove "^ b" from "x[... (a ^ b) ...]". All are one site: what is written at permuted places is
- * read from permuted places.
+ * Remove "^ b" from "x[... (a ^ b) ...]". All are one site, because values that are written at
+ * permuted places are read from permuted places.
  */
 void kl_tokenpass_drop_swizzle(struct kl_cedits *out, const struct kl_ctokens *tokens)
 {
@@ -152,7 +152,7 @@ static bool has_arguments(const struct kl_ctokens *tokens, size_t i, size_t n)
 	return count == n;
 }
 
-/* Rename the calls, as one site; nothing if one has another number of arguments. */
+/* Rename the calls, as one site. Do nothing if one has another number of arguments. */
 static void rename_calls(struct kl_cedits *out, const struct kl_ctokens *tokens,
 			 const struct exchange *known, size_t n, size_t arguments, const char *text)
 {

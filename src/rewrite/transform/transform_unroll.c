@@ -14,7 +14,7 @@ struct sums {
 	size_t n;
 };
 
-/* Find the sums; false: a statement is neither a sum, nor a declaration, nor a store. */
+/* Find the sums. Return false if a statement is neither a sum, nor a declaration, nor a store. */
 static bool find_sums(struct sums *out, const struct kl_transforming *work,
 		      const struct kl_loop *loop, const struct kl_cstmts *stmts)
 {
