@@ -18,8 +18,8 @@
 #define KL_EXPORT_SCHEMA "klineage.export/1"
 
 /**
- * Export a lineage to `dir`. KL_EEXISTS: `dir` exists and is not an empty directory. `*files` gets
- * the number of files written.
+ * Export a lineage to `dir`, and set *files to the number of files written. Return KL_EEXISTS if
+ * `dir` exists and is not an empty directory.
  */
 int kl_export_write(struct kl_repo *repo, const char *workload, const char *name, const char *dir,
 		    size_t *files);

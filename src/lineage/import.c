@@ -366,8 +366,8 @@ static int read_events(struct importer *importer)
 /* --- moving refs ------------------------------------------------------------------ */
 
 /*
- * Check that a ref can be set to `oid`. Set *have to whether the ref already has this value.
- * KL_EEXISTS: the ref has another value.
+ * Check that a ref can be set to `oid`. Set *have to true if the ref already has this value. Return
+ * KL_EEXISTS if the ref has another value.
  */
 static int check_ref(bool *have, struct importer *importer, const char *ref, const git_oid *oid)
 {

@@ -27,8 +27,8 @@ struct kl_import_result {
 };
 
 /**
- * Import the lineage in `dir` under `name` (NULL: the name in lineage.json). KL_EEXISTS: another
- * lineage has that name.
+ * Import the lineage in `dir` under `name`, or under the name in lineage.json if `name` is NULL.
+ * Return KL_EEXISTS if another lineage has that name.
  */
 int kl_import_read(struct kl_import_result *out, struct kl_repo *repo, const char *dir,
 		   const char *name);
@@ -54,7 +54,8 @@ void kl_import_view_release(struct kl_import_view *view);
 
 /**
  * Parse a date as git writes it in mails, "Thu, 1 Jan 2026 00:00:00 +0000". `time` is in seconds
- * since the epoch, `offset` in minutes east of UTC. KL_EINVALID: `text` is not such a date.
+ * since the epoch, `offset` in minutes east of UTC. Return KL_EINVALID if `text` is not such a
+ * date.
  */
 int kl_import_date(int64_t *time, int *offset, const char *text);
 

@@ -184,7 +184,7 @@ static int write_notes(struct kl_repo *repo, const struct kl_measured *measured,
 
 /*
  * End the session and remove its store. But if figures are useless, remove only these and mark the
- * others as noted, so that the next session measures only the useless ones again.
+ * others as noted, so that the next session measures only the states with useless figures again.
  */
 static int close_store(const struct kl_measured *measured, const char *store, int64_t rounds)
 {

@@ -19,10 +19,11 @@
  */
 struct kl_measure_opts {
 	struct kl_progress *progress; /* borrowed, or NULL */
-	const char *jail, *platform;  /* as in struct kl_gate_opts; platform NULL: the lineage's */
-	int64_t rounds;               /* at least 1 */
-	int64_t wait_ms;              /* how long to wait for a quiet machine, in all */
-	int sign;                     /* as in struct kl_noting */
+	/* as in struct kl_gate_opts, but if `platform` is NULL, use the lineage's platform */
+	const char *jail, *platform;
+	int64_t rounds;  /* at least 1 */
+	int64_t wait_ms; /* total time to wait for a quiet machine */
+	int sign;        /* as in struct kl_noting */
 };
 
 struct kl_measured_state {
@@ -46,14 +47,14 @@ struct kl_measured {
 };
 
 /**
- * Measure the states of a lineage. KL_ECANNOT: this session cannot judge them here. KL_EBUSY:
- * another process is measuring the same states.
+ * Measure the states of a lineage. Return KL_ECANNOT if this session cannot judge them here. Return
+ * KL_EBUSY if another process is measuring the same states.
  */
 int kl_measure_lineage(struct kl_measured *out, struct kl_repo *repo, const struct kl_view *view,
 		       const struct kl_measure_opts *opts);
 /**
- * Measure the kernel of a workload (NULL: the only one) in `n` revisions, in this order. Errors
- * also include those of kl_select().
+ * Measure the kernel of a workload (of the only one if `workload` is NULL) in `n` revisions, in
+ * this order. Errors also include those of kl_select().
  */
 int kl_measure_revisions(struct kl_measured *out, struct kl_repo *repo, char *const *rev, size_t n,
 			 const char *workload, const struct kl_measure_opts *opts);

@@ -30,7 +30,10 @@ struct kl_starter {
 	struct kl_strvec patches; /* file names in history/, in order */
 };
 
-/** Open a template. KL_ENOTFOUND: there is no template of that name; a hint lists all templates. */
+/**
+ * Open a template. Return KL_ENOTFOUND if there is no template of that name; a hint lists all
+ * templates.
+ */
 int kl_starter_open(struct kl_starter **out, const char *name);
 void kl_starter_free(struct kl_starter *starter);
 KL_DEFINE_CLEANUP(struct kl_starter *, kl_starter_free)
@@ -39,8 +42,8 @@ int kl_starter_list(struct kl_strvec *out);
 
 /**
  * Write the commits of the history, with their files below `prefix` ("" or "a/b"). The parent of
- * the first commit is `parent` (NULL: it has none). At most `limit` commits are written (0: all).
- * Moves no ref.
+ * the first commit is `parent`; if `parent` is NULL, it has none. At most `limit` commits are
+ * written; 0 means all. Moves no ref.
  */
 int kl_starter_replay(git_oid *tip, struct kl_repo *repo, const struct kl_starter *starter,
 		      const git_oid *parent, const char *prefix, size_t limit);

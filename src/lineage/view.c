@@ -231,7 +231,7 @@ static struct kl_event *read_line(const char *line, size_t n)
 
 /*
  * Return the newest forward event in a note; if there is none, the newest event that is neither a
- * check nor a label. NULL: the note has neither.
+ * check nor a label. Return NULL if the note has neither.
  */
 static struct kl_event *pick_event(const char *text, size_t len)
 {

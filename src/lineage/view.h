@@ -13,28 +13,33 @@
  */
 struct kl_view_step {
 	git_oid commit;
-	git_oid rederived;    /* commit of K_i'; zero: the step was not re-derived */
+	git_oid rederived;    /* commit of K_i'; zero if the step was not re-derived */
 	struct kl_step step;  /* `text` is only the subject */
-	int64_t ns;           /* time in nanoseconds; 0: not profiled */
-	struct kl_ratio prev; /* speed compared with K_{i-1}; ppm 0: unknown */
-	/* speed compared with K_0: the product of `prev` of all steps so far; ppm 0: unknown */
+	int64_t ns;           /* time in nanoseconds; 0 if not profiled */
+	struct kl_ratio prev; /* speed compared with K_{i-1}; its ppm is 0 if unknown */
+	/*
+	 * speed compared with K_0: the product of `prev` of all steps so far; its ppm is 0 if
+	 * unknown
+	 */
 	struct kl_ratio root;
 	/* features that the state has and K_{i-1} lacks; features that only K_{i-1} has */
 	struct kl_strvec gained, lost;
-	enum kl_verdict verdict; /* KL_VERDICT_OTHER: this clone has no event of the state */
+	enum kl_verdict verdict; /* KL_VERDICT_OTHER if this clone has no event of the state */
 	bool outdated;           /* the event is outdated, see kl_event_is_outdated() */
 	enum kl_speed speed;     /* compared with K_{i-1} */
 	enum kl_tier tier;
-	char device[128];     /* name of the processor; "": unknown */
-	char baseline[64];    /* name of the baseline; "": there is none */
-	int64_t baseline_ppm; /* speed compared with the baseline; 0: not timed */
+	char device[128];     /* name of the processor; "" if unknown */
+	char baseline[64];    /* name of the baseline; "" if there is none */
+	int64_t baseline_ppm; /* speed compared with the baseline; 0 if not timed */
 	/*
-	 * id of the forward event; if there is none, id of the state's newest event; "": no event
+	 * id of the forward event; if there is none, id of the state's newest event; "" without any
+	 * event
 	 */
 	char event[65];
 	struct kl_strvec features; /* features of the compiled state */
 	int64_t features_version;  /* as in struct kl_facts */
-	char *label;    /* mechanism that a person's label names (event/label.h); NULL: no label */
+	/* mechanism that a person's label names (event/label.h); NULL without a label */
+	char *label;
 	char *labeller; /* the person who set the label */
 };
 
@@ -46,7 +51,7 @@ struct kl_view {
 	size_t rejected; /* number of rejected backward steps, without states that were passed over */
 };
 
-/** Load a lineage. KL_ENOTFOUND: this repository has no such lineage. */
+/** Load a lineage. Return KL_ENOTFOUND if this repository has no such lineage. */
 int kl_view_load(struct kl_view *out, struct kl_repo *repo, const char *workload, const char *name);
 void kl_view_release(struct kl_view *view);
 
@@ -61,12 +66,13 @@ int kl_view_list(struct kl_strvec *out, struct kl_repo *repo, const char *what);
  */
 int kl_view_none(struct kl_repo *repo, const char *what);
 /**
- * Set *out to the event of a commit that has the results of its step. KL_ENOTFOUND: there is none.
+ * Set *out to the event of a commit that has the results of its step. Return KL_ENOTFOUND if there
+ * is none.
  */
 int kl_view_event(struct kl_event **out, struct kl_repo *repo, const git_oid *commit);
 /**
- * Set *against to the speed of K_i' compared with K_i; zeros: it was not measured. Return why it
- * need not be measured ("the same files"), or ""; not to be freed.
+ * Set *against to the speed of K_i' compared with K_i, or to zeros if it was not measured. Return
+ * the reason why it need not be measured ("the same files"), or ""; the text is not to be freed.
  */
 const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *repo,
 			      const struct kl_view_step *step);
@@ -75,7 +81,8 @@ const char *kl_view_rederived(struct kl_ratio *against, struct kl_repo *repo,
  */
 void kl_view_factor(char out[24], double value);
 /**
- * Find the step named by "3", "K_3", "K*" or a commit of the lineage. KL_ENOTFOUND: there is none.
+ * Find the step named by "3", "K_3", "K*" or a commit of the lineage. Return KL_ENOTFOUND if there
+ * is none.
  */
 int kl_view_find(size_t *out, const struct kl_view *view, struct kl_repo *repo, const char *word);
 /**
@@ -91,14 +98,15 @@ char *kl_view_mechanism(const struct kl_view_step *step);
  */
 json_t *kl_view_step_json(const struct kl_view_step *step, size_t i);
 /**
- * Split the ref of a lineage into workload and name, both owned by the caller. KL_EINVALID: `ref`
- * is not the ref of a lineage.
+ * Split the ref of a lineage into workload and name, both owned by the caller. Return KL_EINVALID
+ * if `ref` is not the ref of a lineage.
  */
 int kl_view_split(char **workload, char **name, const char *ref);
 
 /**
- * Find the lineage that `what` names (NULL: the only lineage). The caller owns both strings.
- * KL_ENOTFOUND: there is none. KL_EUSAGE: there are several, and hints list them.
+ * Find the lineage that `what` names, or the only lineage if `what` is NULL. The caller owns both
+ * strings. Return KL_ENOTFOUND if there is none. Return KL_EUSAGE if there are several; hints list
+ * them.
  */
 int kl_view_pick(char **workload, char **name, struct kl_repo *repo, const char *what);
 

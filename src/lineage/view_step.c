@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view_step - one step of a view: how it is named, and by which words it is found */
+/* view_step - names a step of a view, and finds the step that a text names */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "lineage/view.h"
 
-/* Return the confidence "0.80 (...)" in millionths; -1: there is none. */
+/* Return the confidence of "0.80 (...)" in millionths, or -1 if there is none. */
 static int64_t confidence_of(const struct kl_step *step)
 {
 	const char *text = step->confidence ? step->confidence : "";
@@ -28,7 +28,7 @@ char *kl_view_mechanism(const struct kl_view_step *step)
 	return claimed && *claimed ? kl_asprintf("(%s: contradicted)", claimed) : kl_strdup("-");
 }
 
-/* Return the evidence of "0.80 (evidence)"; the caller frees it. NULL: there is none. */
+/* Return the evidence of "0.80 (evidence)", or NULL if there is none. The caller frees it. */
 static char *evidence_of(const struct kl_step *step)
 {
 	const char *open = step->confidence ? strchr(step->confidence, '(') : NULL;
