@@ -29,8 +29,8 @@ static void take_constant(struct reader *reader, const char *name, size_t len, i
 }
 
 /*
- * Read 128, 128u or 128UL. Return false for other forms (0x80, 010, 1.5) and for numbers that
- * overflow.
+ * Read a number such as 128, 128u or 128UL. Return false for other forms (0x80, 010, 1.5) and for
+ * numbers that overflow.
  */
 static bool read_number(int64_t *out, const struct kl_ctokens *tokens, size_t i)
 {
@@ -52,7 +52,10 @@ static bool read_number(int64_t *out, const struct kl_ctokens *tokens, size_t i)
 	return true;
 }
 
-/* Read a number with an optional minus sign. Return the number of tokens read; 0: not a number. */
+/*
+ * Read a number with an optional minus sign. Return the number of tokens read, or 0 if there is no
+ * number.
+ */
 static size_t read_literal(int64_t *out, const struct kl_ctokens *tokens, size_t i)
 {
 	bool minus = kl_ctoken_is(tokens, i, "-");

@@ -153,7 +153,7 @@ static bool find_parts(struct kl_index *ix)
 	return true;
 }
 
-/* Four numbers, which are compared at once because an index can have millions of them. */
+/* Four numbers, which are compared at once, because an index can have millions of numbers. */
 typedef uint32_t lanes __attribute__((vector_size(16)));
 
 static bool all_below(const uint32_t *numbers, size_t n, size_t limit)
@@ -270,8 +270,8 @@ static void key_of(char key[KL_MAPFILE_KEY], const git_oid *tree, const struct k
 }
 
 /*
- * Map the index at `path`; NULL: the file is missing or invalid. `key` may be a prefix of the key
- * in the file.
+ * Map the index at `path`. Return NULL if the file is missing or invalid. `key` may be a prefix of
+ * the key in the file.
  */
 static struct kl_index *map_file(const char *path, const char *key, const struct kl_taxonomy *tax)
 {

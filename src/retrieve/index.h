@@ -37,16 +37,21 @@ struct kl_index_card {
 	uint32_t passed, trials;
 	/* number of the first row, for kl_index_row(), and the number of rows */
 	uint32_t rows, nrows;
-	uint32_t prior;             /* number of the prior, for kl_index_prior() */
-	uint32_t mechanism;         /* number of a string; "": none */
-	struct kl_index_list sound; /* pairs of strings: id, and test ("": no predicate) */
+	uint32_t prior; /* number of the prior, for kl_index_prior() */
+	/* number of a string, which is "" if the card has no mechanism */
+	uint32_t mechanism;
+	/* pairs of strings: id, and test, which is "" if there is no predicate */
+	struct kl_index_list sound;
 	/*
-	 * a string for each pair of `sound`: if only a launch plan says so, index of the row of its
-	 * step in decimal; otherwise ""
+	 * a string for each pair of `sound`: if a launch plan is the only source of the condition,
+	 * the index, in decimal, of the row of that plan's step; otherwise ""
 	 */
 	struct kl_index_list sound_said;
 	struct kl_index_list evidence; /* pairs of strings: lineage, and step in decimal; sorted */
-	/* a string for each pair of `evidence`: index of its row in decimal; "": no row */
+	/*
+	 * a string for each pair of `evidence`: the index of its row in decimal, or "" if it has
+	 * none
+	 */
 	struct kl_index_list evidence_row;
 	struct kl_index_list useful; /* predicates, as strings */
 };
@@ -134,7 +139,7 @@ static inline const uint32_t *kl_index_items(const struct kl_index *ix, struct k
 	return ix->item + list.at;
 }
 
-/** Return true if the index was built when it was opened; false: it came from the cache. */
+/** Return true if the index was built when it was opened, false if it came from the cache. */
 bool kl_index_was_built(const struct kl_index *ix);
 /** Return the number of cards that the index lacks because they could not be read. */
 size_t kl_index_bad(const struct kl_index *ix);

@@ -74,7 +74,7 @@ static bool is_same_lineage(const struct kl_card_evidence *left,
 	return left->lineage && right->lineage && !strcmp(left->lineage, right->lineage);
 }
 
-/* Return the index of the row that has the event; the number of rows if there is none. */
+/* Return the index of the row that has the event, or the number of rows if no row has it. */
 static size_t row_of_event(const struct kl_card *card, const char *event)
 {
 	size_t i;
@@ -86,9 +86,9 @@ static size_t row_of_event(const struct kl_card *card, const char *event)
 }
 
 /*
- * Return the index of the row that was measured for a piece of evidence. A row has only one event, so
- * the row can be that of other evidence of the same lineage, else it is the first one of the same
- * language. Return the number of rows if there is none.
+ * Return the index of the row that was measured for a piece of evidence. A row has only one event,
+ * so it can be the row of other evidence of the same lineage. If that lineage has no row, return
+ * the index of the first row of the same language; without such a row, return the number of rows.
  */
 static size_t row_of(const struct kl_card *card, const struct kl_card_evidence *evidence)
 {

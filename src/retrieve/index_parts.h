@@ -39,8 +39,8 @@ struct kl_index_head {
 
 /**
  * Append the index of a library to `out`. `base` (may be NULL) is an older index that was built
- * from the same taxonomy; the facts of unchanged cards are copied from it. KL_EINVALID: the strings
- * exceed 4 GiB.
+ * from the same taxonomy; the facts of unchanged cards are copied from it. Return KL_EINVALID if
+ * the strings exceed 4 GiB.
  */
 int kl_index_build(struct kl_buf *out, struct kl_library *lib, const struct kl_taxonomy *tax,
 		   const struct kl_index *base);

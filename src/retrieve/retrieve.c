@@ -132,9 +132,9 @@ static enum kl_truth truth_of(struct kl_retrieve_query *query, uint32_t test)
 }
 
 /*
- * Check whether the condition with index i in the card's list `sound` says anything of the target.
- * What only a launch plan says holds for operators that are related to that of its kernel: nobody
- * knows what other kernels need.
+ * Check whether the condition with index i in the card's list `sound` says anything about the
+ * target. A condition that only a launch plan states holds for operators that are related to that
+ * of the plan's kernel, because nobody knows what other kernels need.
  */
 static bool is_told(const struct kl_retrieve_query *query, size_t card, size_t i)
 {
@@ -275,7 +275,8 @@ static bool is_listed(const struct kl_retrieval *out, size_t card)
 }
 
 /*
- * Name the cards to apply before this one or, if no such cards are enough, what the target lacks.
+ * Name the cards to apply before this one or, if no such cards are enough, the requirements that
+ * the target does not meet.
  */
 static void add_needs(struct kl_retrieved *retrieved, struct kl_retrieve_query *query)
 {
@@ -427,7 +428,10 @@ static char *why_not(struct kl_retrieve_query *query, const struct kl_retrieved 
 	return NULL;
 }
 
-/* Return how near a ruled-out card is to the target: the product of its axes, with 0.01 for 0. */
+/*
+ * Return how near a ruled-out card is to the target: the product of its axes, in which an axis of 0
+ * counts as 0.01.
+ */
 static double fit_nearness(const struct kl_fit *fit)
 {
 	double product = 1;

@@ -54,7 +54,8 @@ struct kl_retrieve_opts {
 
 /** A condition of a card, and its truth for the target. */
 struct kl_retrieved_pre {
-	char *id, *test; /* test "": the condition has no predicate, and its truth is unknown */
+	/* `test` is "" if the condition has no predicate; then its truth is unknown */
+	char *id, *test;
 	enum kl_truth truth;
 	char *why; /* the facts that the predicate uses: "K = 4096, cap(cp.async) is true" */
 };
@@ -80,7 +81,10 @@ struct kl_retrieved {
 	int row;
 	struct kl_retrieved_pres sound;
 	struct kl_strvec needs; /* ids of the cards to apply before this one, in order */
-	/* if no set of KL_CLOSURE_MAX cards meets all requirements: those that the target lacks */
+	/*
+	 * if no set of KL_CLOSURE_MAX cards meets all requirements: those that the target does not
+	 * meet
+	 */
 	struct kl_strvec lacks;
 	char *needed_by; /* id of the listed card that requires this card, or NULL */
 	char *why;       /* for a dropped card: why it was ruled out; otherwise NULL */

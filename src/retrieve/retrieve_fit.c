@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* retrieve_fit - which of the retrieved cards have anything in common with the target */
+/* retrieve_fit - finds the retrieved cards that have anything in common with the target */
 #include <string.h>
 
 #include "base/error.h"

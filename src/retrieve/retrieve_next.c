@@ -29,7 +29,7 @@
 struct taught {
 	uint32_t lineage, mechanism, card; /* two numbers of strings, and the card */
 	int64_t step;
-	uint64_t op;   /* digest of the operator's name; 0: not known */
+	uint64_t op;   /* digest of the operator's name; 0 if not known */
 	double weight; /* likeness of the step's row to the target */
 };
 

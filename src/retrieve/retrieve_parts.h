@@ -20,7 +20,7 @@ struct kl_fit {
 	/* product of that row's case, language and platform similarities, in units of 10^-18 */
 	int64_t product;
 	/*
-	 * the card's sound predicates: 0 if not evaluated; 1: none is false; 2: at least one is
+	 * the card's sound predicates: 0 if not evaluated, 1 if none is false, 2 if at least one is
 	 * false
 	 */
 	int8_t sound;
@@ -46,13 +46,14 @@ struct kl_retrieve_query {
 	/* by number of a string that is a predicate: truth + 1 */
 	int8_t *test;
 	int8_t *useful; /* by number of a string that is a `useful` predicate: truth + 1 */
-	int8_t *has;    /* by number of a string: 1: the target lacks it; 2: the target has it */
+	/* by number of a string: 1 if the target lacks it, 2 if the target has it */
+	int8_t *has;
 	/*
-	 * by number of a string that is a capability: 1: the platform lacks it; 2: the platform has
-	 * it
+	 * by number of a string that is a capability: 1 if the platform lacks it, 2 if the platform
+	 * has it
 	 */
 	int8_t *able;
-	int8_t *closure; /* by number of a prior: result of kl_close(); -2: not computed */
+	int8_t *closure; /* by number of a prior: result of kl_close(), or -2 if not computed */
 	/* the cards that provide each string; these tables are built on first use: */
 	/* cards of prior p: entries cards_at[p] to cards_at[p + 1] - 1 of `cards_of` */
 	uint32_t *cards_of, *cards_at;
@@ -87,8 +88,8 @@ int64_t kl_measure_lacking(struct kl_retrieve_query *query, uint32_t prior);
 #define KL_KEPT(place) __atomic_load_n(&(place), __ATOMIC_RELAXED)
 
 /**
- * Compute and store query->has[string] and return it: 1: the target lacks the string; 2: the target
- * has it.
+ * Compute and store query->has[string], and return it: 1 if the target lacks the string, 2 if the
+ * target has it.
  */
 int8_t kl_retrieve_query_has_new(struct kl_retrieve_query *query, uint32_t string);
 
@@ -110,7 +111,9 @@ int64_t kl_retrieve_query_first(struct kl_retrieve_query *query, struct kl_index
 bool kl_retrieve_query_is_done(struct kl_retrieve_query *query, const struct kl_index_card *card);
 /** Return the id of a card. */
 const char *kl_retrieve_query_id(const struct kl_retrieve_query *query, size_t card);
-/** Check that no sound predicate of the card that says anything of the target is false. */
+/**
+ * Check that no sound predicate of the card is false, of those that say anything about the target.
+ */
 bool kl_retrieve_query_is_sound(struct kl_retrieve_query *query, size_t card);
 /** Check that no `useful` predicate of the card is false at the target's case. */
 bool kl_retrieve_query_is_useful(struct kl_retrieve_query *query, size_t card);

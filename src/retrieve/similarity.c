@@ -60,7 +60,7 @@ static int parent_of(const struct kl_taxonomy *taxonomy, int op)
 	return op < 0 ? -1 : taxonomy->op[op].parent;
 }
 
-/* Return the deepest common ancestor of two operators; -1: it is the root. */
+/* Return the deepest common ancestor of two operators, or -1 if it is the root. */
 static int common_ancestor(const struct kl_taxonomy *taxonomy, int op_a, int op_b)
 {
 	while (op_a != op_b) {

@@ -28,8 +28,8 @@ struct kl_case {
 	uint64_t dtype; /* digest of the dtype's name */
 	/* by role: log2 of the product of the extents of the dims with this role */
 	double log2[KL_TAX_ROLES];
-	int32_t op;     /* index in the tree of operators; -1: not in the tree */
-	uint32_t width; /* bytes per element; 0: unknown dtype */
+	int32_t op;     /* index in the tree of operators; -1 if not in the tree */
+	uint32_t width; /* bytes per element; 0 if the dtype is unknown */
 };
 
 void kl_case_init(struct kl_case *point, const struct kl_taxonomy *taxonomy, const char *op,

@@ -107,8 +107,8 @@ static void put_value(struct kl_target_point *point, int64_t value, const char *
 
 /*
  * Return the dim if the extent of an axis is a dim alone, so that the stride can be named after the
- * dim; -1: the extent is another expression. Two values of the dim are tried, because another
- * expression can equal the dim at one of them.
+ * dim. Return -1 if the extent is another expression. Two values of the dim are tried, because
+ * another expression can equal the dim at one of them.
  */
 static int dim_of(const struct kl_contract *contract, const struct kl_expr *expr)
 {

@@ -30,7 +30,8 @@ struct kl_target {
 	struct kl_case point;
 	struct kl_capset caps;
 	/*
-	 * the platform is in the taxonomy, so `caps` is complete; false: capabilities are not known
+	 * true if the platform is in the taxonomy, so that `caps` is complete; false if its
+	 * capabilities are not known
 	 */
 	bool listed;
 	bool measured;             /* the features are known, from an event or a compiler */
@@ -90,8 +91,8 @@ enum kl_truth kl_target_test_at(struct kl_target *target, const char *test,
 
 /**
  * Fill `out` from a committed state: its surface, its newest passing event on `platform`, and the
- * trailers of its history. `platform` NULL: use the platform of the newest passing event or, if
- * there is no event, the platform on which this machine judges the contract. Implemented in
+ * trailers of its history. If `platform` is NULL, use the platform of the newest passing event or,
+ * if there is no event, the platform on which this machine judges the contract. Implemented in
  * target_commit.c.
  */
 int kl_target_of_commit(struct kl_target *out, const struct kl_taxonomy *tax, struct kl_repo *repo,

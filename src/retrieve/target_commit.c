@@ -131,9 +131,9 @@ static bool is_on(const struct kl_event *event, const git_oid *commit)
 }
 
 /*
- * Set *out to a passing event of the surface; NULL: there is none. A verdict is about files, not
- * about a commit, so a failure or a retraction in the note of any commit outweighs a pass. Among
- * the events that are left, prefer those in the note of `commit`, then the newest.
+ * Set *out to a passing event of the surface, or to NULL if there is none. A verdict is about
+ * files, not about a commit, so a failure or a retraction in the note of any commit outweighs a
+ * pass. Among the events that are left, prefer those in the note of `commit`, then the newest.
  */
 static int find_event(struct kl_event **out, struct kl_repo *repo, const struct kl_surface *surface,
 		      const git_oid *commit, const char *platform)

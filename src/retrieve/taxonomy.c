@@ -390,7 +390,10 @@ static const struct kl_schema capabilities_schema = {
 	"the file", sizeof(struct capabilities), capabilities_fields, NULL, NULL, NULL,
 };
 
-/* Set or clear the capabilities in a list. KL_EINVALID: a capability already has the new state. */
+/*
+ * Set or clear the capabilities in a list. Return KL_EINVALID if a capability already has the new
+ * state.
+ */
 static int apply_caps(struct kl_capset *set, const struct kl_taxonomy *taxonomy,
 		      const struct kl_strvec *caps, bool on, const char *file,
 		      const struct kl_yaml *node)

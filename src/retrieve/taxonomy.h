@@ -37,7 +37,7 @@ struct kl_tax_dim {
 
 struct kl_tax_op {
 	char *name;
-	int parent; /* index of the parent in kl_taxonomy.op; -1: the root */
+	int parent; /* index of the parent in kl_taxonomy.op; -1 if the parent is the root */
 	int depth;  /* the root has depth 1 */
 	struct kl_tax_dim *dim;
 	size_t ndim;
@@ -64,8 +64,8 @@ struct kl_taxonomy {
 };
 
 /**
- * Load the shipped files; the caller frees *out. KL_EINVALID: a file is malformed; the message is
- * "<file>:<line>:<column>: ...".
+ * Load the shipped files; the caller frees *out. Return KL_EINVALID if a file is malformed; the
+ * message is "<file>:<line>:<column>: ...".
  */
 int kl_taxonomy_load(struct kl_taxonomy **out);
 /** Like kl_taxonomy_load(), but load the files in the directory `dir`. */
@@ -73,18 +73,20 @@ int kl_taxonomy_load_dir(struct kl_taxonomy **out, const char *dir);
 void kl_taxonomy_free(struct kl_taxonomy *taxonomy);
 KL_DEFINE_CLEANUP(struct kl_taxonomy *, kl_taxonomy_free)
 
-/** Return the index of an operator by its name or by an alias; -1: it is not in the tree. */
+/** Return the index of an operator by its name or an alias, or -1 if it is not in the tree. */
 int kl_taxonomy_op(const struct kl_taxonomy *taxonomy, const char *name);
 /**
  * Return the roles of a dim of an operator, as bits; operators inherit dims from their ancestors.
- * 0: the dim has no role.
+ * Return 0 if the dim has no role.
  */
 unsigned kl_taxonomy_roles(const struct kl_taxonomy *taxonomy, int op, const char *dim);
-/** Return the index of a role, language or capability by its name; -1: it is not in the tables. */
+/**
+ * Return the index of a role, language or capability by its name, or -1 if it is not in the tables.
+ */
 int kl_taxonomy_role(const struct kl_taxonomy *taxonomy, const char *role);
 int kl_taxonomy_language(const struct kl_taxonomy *taxonomy, const char *name);
 int kl_taxonomy_cap(const struct kl_taxonomy *taxonomy, const char *name);
-/** Find a platform by its name; NULL: it is not in the tables. */
+/** Find a platform by its name. Return NULL if it is not in the tables. */
 const struct kl_tax_platform *kl_taxonomy_platform(const struct kl_taxonomy *taxonomy,
 						   const char *name);
 
