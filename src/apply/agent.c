@@ -124,7 +124,7 @@ const char *kl_cards_arm_name(enum kl_cards_arm arm)
 	return (size_t)arm < KL_ARRAY_SIZE(name) ? name[arm] : NULL;
 }
 
-/* Return the greatest measured gain of the step that the carrier was taken from; 0: none. */
+/* Return the greatest measured gain of the step that the carrier was taken from, or 0. */
 static int64_t gain_of(const struct kl_card *card, const struct kl_card_carrier *carrier)
 {
 	int64_t best = 0;

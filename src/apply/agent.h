@@ -32,12 +32,10 @@ int kl_agent_open(struct kl_driver *driver, const char *prompt, const char *card
 struct kl_agent_question {
 	const struct kl_surface *state;
 	const struct kl_event *facts; /* event with the facts of `state`, or NULL */
-	const char *offer;            /* text that offers cards; "": the turn offers no cards */
+	const char *offer;            /* text that offers cards; "" if the turn offers none */
 	const char *offered;          /* ids of the offered cards, for the request's key */
 	/* result of the previous turn */
-	/*
-	 * class of the previous turn's edit; "": the edit was correct; NULL: this is the first turn
-	 */
+	/* class of the previous turn's edit; "" if the edit was correct; NULL in the first turn */
 	const char *class_;
 	const char *outcome; /* a sentence that tells the result of the previous turn, or NULL */
 	/* facts that the card should have added but did not, or NULL */
@@ -46,9 +44,9 @@ struct kl_agent_question {
 };
 
 struct kl_agent_answer {
-	struct kl_surface *to; /* the edited surface; NULL: the model gives up */
+	struct kl_surface *to; /* the edited surface; NULL if the model gives up */
 	char *card; /* id of the card that the model applied, as its reply says, or NULL */
-	char *action, *mechanism; /* as the model's reply says; "" or NULL: not given */
+	char *action, *mechanism; /* as the model's reply says; "" or NULL if it does not say */
 	char *text;   /* the model's explanation of the edit; if `to` is NULL, why it gives up */
 	char *source; /* the turn that gave the answer: "materialize.3" */
 };

@@ -28,7 +28,7 @@ enum kl_free {
 	KL_FREE_NOT_OFFERED, /* the author named a card that was not offered */
 	KL_FREE_NOT_THERE,   /* the edit lacks what the card that the author named provides */
 };
-/** Return "no-card" etc., the value of Klineage-Free; NULL: the step applies a card. */
+/** Return "no-card" etc., the value of Klineage-Free; NULL if the step applies a card. */
 const char *kl_free_name(enum kl_free free);
 /** Check whether `word` is a value of Klineage-Free. */
 bool kl_free_is(const char *word);
@@ -37,21 +37,22 @@ struct kl_card_commit {
 	struct kl_repo *repo;
 	git_oid parent; /* commit of the state to which the card was applied */
 	const struct kl_surface *from, *to;
-	const struct kl_card *card; /* NULL: the edit was made without a card */
-	enum kl_free free;          /* why it was; KL_FREE_NOT: do not say */
+	const struct kl_card *card; /* NULL if the edit was made without a card */
+	enum kl_free free;          /* why it was made without one; KL_FREE_NOT to give no reason */
 	const char *blob;           /* id of the card's blob, 40 hex digits */
-	/* first line of the message, and text below it; NULL: write them from action and card */
+	/* first line of the message, and text below it; NULL to write them from action and card */
 	const char *subject, *text;
 	/* how the edit was made: a text from carrier.h, or the model's explanation */
 	const char *how;
 	/* "card" for a mechanical carrier; "chat" or "exec" for a model; "step" for the worktree */
 	const char *rewriter;
-	/* the turn that made the edit: "materialize.3"; NULL: no turn did */
+	/* the turn that made the edit: "materialize.3"; NULL if no turn did */
 	const char *source;
-	const char *action, *mechanism; /* NULL: use those of the card */
+	const char *action, *mechanism; /* NULL to use those of the card */
 	int number;                     /* number of steps from the root */
-	const char *class_;             /* class of the failure; "": the kernel is correct */
-	const char *outcome; /* outcome for the link's message, such as "best"; NULL: write none */
+	const char *class_;             /* class of the failure; "" if the kernel is correct */
+	/* outcome for the link's message, such as "best"; NULL to write none */
+	const char *outcome;
 	/* the gate's event; its commit and tree are filled in (event/note_writer.h) */
 	struct kl_event *event;
 };
@@ -70,8 +71,8 @@ int kl_card_commit_tree(git_oid *out, const struct kl_card_commit *card_commit);
  */
 struct kl_keep {
 	struct kl_repo *repo;
-	const char *chain;  /* ref; borrowed; NULL: no links, only notes */
-	const char *reflog; /* message for kl_keep_move(); NULL: "klineage: a card was tried" */
+	const char *chain;  /* ref; borrowed; NULL to write only notes, no links */
+	const char *reflog; /* message for kl_keep_move(); NULL for "klineage: a card was tried" */
 	struct kl_keep_link {
 		git_oid commit;
 		char *text;
@@ -94,9 +95,10 @@ int kl_keep_root(struct kl_keep *keep, const git_oid *commit, const char *text,
  */
 int kl_keep_into(struct kl_refs_txn *txn, void *payload);
 /**
- * Write links and notes in a transaction that also moves `branch` (NULL: no branch) from `was`
- * (zero: create the branch) to `to`. KL_ECHANGED: another process moved the branch, or changed
- * chain or notes before each retry; no ref was changed.
+ * Write links and notes in a transaction that also moves `branch` from `was` to `to`. If `branch`
+ * is NULL, no branch is moved; if `was` is zero, the branch is created. Return KL_ECHANGED if
+ * another process moved the branch, or changed chain or notes before each retry; no ref was
+ * changed.
  */
 int kl_keep_move(struct kl_keep *keep, const char *branch, const git_oid *to, const git_oid *was);
 
@@ -110,9 +112,10 @@ int kl_card_commit_root(git_oid *out, struct kl_repo *repo, const git_oid *paren
 			const struct kl_surface *surface, bool reference);
 
 /**
- * Judge `surface` and compare it with `parent` (NULL: no comparison). A correct kernel whose speed
- * is ambiguous is measured again, at most twice. `anew`: ignore cached verdicts. KL_ECANNOT: there
- * is no verdict, because the gate cannot run here or its runner does not answer at once.
+ * Judge `surface` and compare it with `parent`, unless `parent` is NULL. A correct kernel whose
+ * speed is ambiguous is measured again, at most twice. If `anew` is set, ignore cached verdicts.
+ * Return KL_ECANNOT if there is no verdict, because the gate cannot run here or its runner does not
+ * answer at once.
  */
 int kl_card_commit_judge(struct kl_judgement **out, struct kl_gate *gate,
 			 const struct kl_surface *surface, const struct kl_surface *parent,
@@ -121,7 +124,7 @@ int kl_card_commit_judge(struct kl_judgement **out, struct kl_gate *gate,
 /**
  * Like kl_card_commit_judge(), but return KL_CARD_COMMIT_LATER if the runner judges elsewhere and
  * the job waits in the session (kl_gate_send()); once the result was imported, the same call finds
- * the verdict. What such a runner measured is not measured again.
+ * the verdict. A kernel that such a runner measured is not measured again.
  */
 int kl_card_commit_try(struct kl_judgement **out, struct kl_gate *gate,
 		       const struct kl_surface *surface, const struct kl_surface *parent,
@@ -142,8 +145,8 @@ int kl_card_commit_same_code(bool *same, struct kl_gate *gate, const struct kl_j
 			     const struct kl_surface *surface);
 
 /**
- * Return how the kernel's speed compares with that of the event's parent; KL_SPEED_NONE: not
- * compared. Set *ratio to the ratio of the two speeds.
+ * Return how the kernel's speed compares with that of the event's parent, or KL_SPEED_NONE if the
+ * two were not compared. Set *ratio to the ratio of the two speeds.
  */
 enum kl_speed kl_card_commit_speed(struct kl_ratio *ratio, const struct kl_event *event);
 

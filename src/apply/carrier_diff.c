@@ -71,8 +71,8 @@ static const char *file_kind(const char *path)
 }
 
 /*
- * Find the only source whose `part` (name or suffix) is the same as that of `path`; NULL: there is
- * none, or there are several.
+ * Find the only source whose `part` (name or suffix) is the same as that of `path`. Return NULL if
+ * there is none, or if there are several.
  */
 static const struct kl_file *only_file(const struct kl_surface *surface, const char *path,
 				       const char *(*part)(const char *path))
@@ -222,8 +222,8 @@ static int tree_with_lf(git_oid *out, struct kl_repo *repo, const git_oid *tree,
 }
 
 /*
- * Get the tree that the carrier's diff was made from. KL_ENOTFOUND: the tree is not recorded or is
- * missing here.
+ * Get the tree that the carrier's diff was made from. Return KL_ENOTFOUND if the tree is not
+ * recorded or is missing here.
  */
 static int base_tree(git_oid *out, const struct kl_carrier_try *try,
 		     const struct kl_card_carrier *carrier)

@@ -15,12 +15,12 @@ struct kl_carrier_edits {
 /** Add the new text of a source, unless it equals the old text. Takes the content of `text`. */
 void kl_carrier_add_edit(struct kl_carrier_edits *edits, const struct kl_file *file,
 			 struct kl_buf *text);
-/** Set fit[i] to the share of the lines of diff i that the sources must have and have, in millionths. */
+/** Set fit[i] to the share of the lines needed by diff i that the sources have, in millionths. */
 void kl_carrier_fit_diffs(int64_t *fit, const struct kl_surface *state,
 			  const struct kl_card_carrier *const *diff, size_t n);
 /**
- * Apply a diff. `*how` is set to a constant text. KL_ENO, with the reason: a file of the diff
- * matches no source.
+ * Apply a diff, and set *how to a constant text. Return KL_ENO, with the reason in the message, if
+ * a file of the diff matches no source.
  */
 int kl_carrier_apply_diff(struct kl_carrier_edits *out, const char **how,
 			  const struct kl_carrier_try *try, const struct kl_card_carrier *carrier);

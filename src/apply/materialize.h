@@ -64,7 +64,7 @@ const char *kl_materialize_outcome_name(enum kl_materialize_outcome outcome);
 
 struct kl_materialize_attempt {
 	char *card; /* id of the card that is applied or claimed; "" if there is no card */
-	/* of a model's edit: why it counts for no card; KL_FREE_NOT: it applies `card` */
+	/* of a model's edit: why it counts for no card; KL_FREE_NOT if it applies `card` */
 	enum kl_free free;
 	char blob[KL_OID_HEX];
 	const char *by; /* "card" for a mechanical carrier; "chat" or "exec" for a model */

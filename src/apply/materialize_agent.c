@@ -92,8 +92,8 @@ static void note_outcome(struct kl_materialize_climber *climber, const char *cla
 }
 
 /*
- * Choose the node and the offer of the next turn. If no card is left to offer, the turn is about the
- * best node and offers none: the model can still make a free step there.
+ * Choose the node and the offer of the next turn. If no card is left to offer, the turn is about
+ * the best node and offers none, because the model can still make a free step there.
  */
 static int find_next(struct kl_materialize_climber *climber)
 {

@@ -22,7 +22,7 @@ struct kl_materialize_climber {
 	struct kl_map closed;
 	/* the run's current position: */
 	size_t at, shown; /* the current node, and the node that was last shown to the model */
-	/* the cards that may be offered on a node that is not faster; empty: all cards */
+	/* the cards that may be offered on a node that is not faster; empty for all cards */
 	struct kl_strvec only;
 	int left; /* steps that may still be made beyond nodes that are not faster */
 	struct kl_retrieval pool;

@@ -16,7 +16,7 @@ struct kl_materialize_estimate {
 	/* number of requests; [0] is the lower bound, [1] the upper, here and below */
 	int64_t requests[2];
 	int64_t reply_tokens[2];
-	int64_t nano[2]; /* cost in nano-dollars; 0: not metered */
+	int64_t nano[2]; /* cost in nano-dollars; 0 if not metered */
 };
 
 /** Estimate the run that `opts` describes. */

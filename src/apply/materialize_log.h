@@ -12,7 +12,7 @@
 struct kl_materialize_logged {
 	git_oid commit, parent, tree;
 	enum kl_materialize_outcome outcome;
-	char *class_; /* class of the failure; "": the edit did not fail */
+	char *class_; /* class of the failure; "" if the edit did not fail */
 };
 
 struct kl_materialize_log {
@@ -23,16 +23,14 @@ struct kl_materialize_log {
 };
 
 /**
- * Read the chain; if it does not exist, `there` is false. KL_EINVALID: the ref is not a chain of a
- * materialize run.
+ * Read the chain; if it does not exist, `there` is false. Return KL_EINVALID if the ref is not a
+ * chain of a materialize run.
  */
 int kl_materialize_log_load(struct kl_materialize_log *out, struct kl_repo *repo,
 			    const char *chain);
 void kl_materialize_log_release(struct kl_materialize_log *log);
 
-/**
- * Find the last attempt that made `tree` from `parent`; borrowed; NULL: there is no such attempt.
- */
+/** Find the last attempt that made `tree` from `parent`; borrowed. Return NULL if there is none. */
 const struct kl_materialize_logged *kl_materialize_log_find(const struct kl_materialize_log *log,
 							    const git_oid *parent,
 							    const git_oid *tree);

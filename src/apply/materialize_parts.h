@@ -42,7 +42,7 @@ int kl_materialize_pool(struct kl_retrieval *out, const struct kl_materialize_ru
 
 /**
  * Retrieve the cards of which tools may try the diffs on a node, in the order of what came next in
- * lineages: also those that the node has already.
+ * lineages. These include cards that the node has already.
  */
 int kl_materialize_pool_again(struct kl_retrieval *out, const struct kl_materialize_run *run,
 			      size_t node);

@@ -19,10 +19,10 @@
 
 /**
  * Make the kernel for the contract at `dir` of a tree. The sources in the tree are ignored and may
- * be missing. KL_EINVALID: no kernel can be made of the oracle, and the message has the reason: its
- * floats are of several types, or of 16 bits (an oracle computes in wider types); the surface is
- * host code or machine code; or the oracle has several source files. KL_ECANNOT: the oracle is not
- * written yet.
+ * be missing. Return KL_EINVALID if no kernel can be made of the oracle. The message has the
+ * reason: its floats are of several types, or of 16 bits (an oracle computes in wider types); the
+ * surface is host code or machine code; or the oracle has several source files. Return KL_ECANNOT
+ * if the oracle is not written yet.
  */
 int kl_reference_make(struct kl_surface **out, struct kl_repo *repo, const git_oid *tree,
 		      const char *dir);

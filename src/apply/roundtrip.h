@@ -16,11 +16,11 @@
 struct kl_roundtrip_trial {
 	struct kl_materialization m;
 	char name[65];
-	/* K*'s time divided by the time of the best state; 1000000: equally fast */
+	/* K*'s time divided by the time of the best state; 1000000 if they are equally fast */
 	struct kl_ratio recovered;
 	/*
-	 * id of the event that compares the best state with K*, in the note of the best commit; "":
-	 * no event
+	 * id of the event that compares the best state with K*, in the note of the best commit; ""
+	 * if there is none
 	 */
 	char event[KL_DIGEST_HEX];
 	bool success;
@@ -40,8 +40,8 @@ struct kl_roundtrip {
 };
 
 /**
- * Load K_0 and K* of "<workload>/<name>", or of the only lineage of a workload. KL_ENOTFOUND: there
- * is no such lineage. KL_EUSAGE: the workload has several lineages.
+ * Load K_0 and K* of "<workload>/<name>", or of the only lineage of a workload. Return KL_ENOTFOUND
+ * if there is no such lineage. Return KL_EUSAGE if the workload has several lineages.
  */
 int kl_roundtrip_begin(struct kl_roundtrip *out, struct kl_repo *repo, const char *lineage);
 /** Check with kl_materialize_check() that a run can begin under the name of each trial. */
@@ -50,8 +50,8 @@ int kl_roundtrip_check(const struct kl_roundtrip *rt, const struct kl_materializ
 /**
  * Run one more trial. `opts` has everything but root and commit; its name is the prefix of the names
  * of the trials' runs. If a verdict comes later, only rt->waiting is counted; once the results are
- * imported, forget the trials and run them again with the option `again`. KL_ECANNOT: the speed of
- * the result cannot be measured here.
+ * imported, forget the trials and run them again with the option `again`. Return KL_ECANNOT if the
+ * speed of the result cannot be measured here.
  */
 int kl_roundtrip_trial(struct kl_roundtrip *rt, const struct kl_materialize_opts *opts);
 /** Forget the trials that were run, but not the lineage. */
