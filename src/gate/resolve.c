@@ -167,8 +167,8 @@ static int resolve_base(struct kl_job *job, const char *text)
 		if (arg->base < (int64_t)kl_dtype_bytes(arg->dtype) ||
 		    arg->base > KL_JOB_MAX_BASE || arg->base & (arg->base - 1))
 			return kl_error(KL_EUSAGE,
-					"'%s' cannot lie at an address of '%s' bytes: that must be "
-					"a power of two from %zu to %d",
+					"'%s' cannot lie at a multiple of '%s' bytes; give a "
+					"power of two from %zu to %d",
 					arg->name, text + name + !!text[name],
 					kl_dtype_bytes(arg->dtype), KL_JOB_MAX_BASE);
 		found = true;

@@ -65,9 +65,9 @@ test_expect_success 'results for a job that nobody here sent' '
 test_expect_success 'a changed byte anywhere is refused, and what is whole is taken' '
 	reseal "" away/a.results >same && test_cmp away/a.results same &&
 	sed "s/\"status\":\"pass\"/\"status\":\"fail\"/" away/a.results >changed &&
-	(cd r && exits 128 git klineage gate --import ../changed >../out 2>../err) && says "the line was changed, because" err &&
+	(cd r && exits 128 git klineage gate --import ../changed >../out 2>../err) && says "does not match its digest, so it was changed" err &&
 	sed "s/\"worker\":\"/\"worker\":\"9/" away/a.results >changed &&
-	(cd r && exits 128 git klineage gate --import ../changed 2>../err) && says "were changed" err
+	(cd r && exits 128 git klineage gate --import ../changed 2>../err) && says "so the file was changed" err
 '
 
 test_expect_success 'cut off: at the end, within a line, within the head' '

@@ -131,8 +131,8 @@ static int check_end(const struct file *file, size_t seen)
 	kl_digest_hex(hex, file->text, file->foot);
 	if (kl_json_int_or(end, "end", -1) != (int64_t)seen ||
 	    strcmp(kl_json_str_or(end, "sha256", ""), hex))
-		return kl_error(KL_EINVALID, "the results were changed, because they do not match "
-					     "the count and digest in their end line");
+		return kl_error(KL_EINVALID, "the results do not match the count and digest in "
+					     "their end line, so the file was changed");
 	return 0;
 }
 
@@ -182,7 +182,7 @@ static int check_seal(json_t *line)
 	kl_digest_hex(hex, text.ptr, text.len);
 	return strcmp(claimed, hex) ?
 		       kl_error(KL_EINVALID,
-				"the line was changed, because its digest does not match") :
+				"the line does not match its digest, so it was changed") :
 		       0;
 }
 
