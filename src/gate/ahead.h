@@ -13,8 +13,8 @@
 
 /* The surfaces to compile for the next judgement; borrowed. */
 struct kl_ahead {
-	const struct kl_surface *candidate; /* NULL: the next candidate is not known */
-	const struct kl_surface *parent;    /* NULL: the candidate has no parent */
+	const struct kl_surface *candidate; /* NULL if the next candidate is not known */
+	const struct kl_surface *parent;    /* NULL if the candidate has no parent */
 	bool baseline;                      /* compile a shipped baseline as well */
 };
 

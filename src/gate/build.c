@@ -141,13 +141,13 @@ int kl_builder_machine(struct kl_platform *out, struct kl_builder *builder, cons
 #define NONE SIZE_MAX
 
 /*
- * Tasks to compile. `candidate`, `parent`, `oracle` and `baseline` are indices into `tasks`; NONE:
- * already compiled, or not needed. An oracle has two tasks; `oracle` is the first.
+ * Tasks to compile. `candidate`, `parent`, `oracle` and `baseline` are indices into `tasks`, or
+ * NONE if already compiled or not needed. An oracle has two tasks; `oracle` is the first.
  */
 struct missing {
 	struct kl_build_tasks tasks;
 	size_t candidate, parent, oracle, baseline;
-	struct kl_built_oracle *made; /* NULL: the oracle was compiled before */
+	struct kl_built_oracle *made; /* NULL if the oracle was compiled before */
 };
 
 static void missing_release(struct missing *missing)
@@ -388,7 +388,8 @@ int kl_builder_all(struct kl_builder_set *out, struct kl_builder *builder,
 		return err;
 	out->oracle = kl_map_get(&builder->oracle, needs->candidate->contract_digest);
 	out->candidate = kl_map_get(&builder->built, candidate);
-	if (!out->candidate->artefact) /* refused: parent and baseline are not needed */
+	/* the candidate was refused, so parent and baseline are not needed */
+	if (!out->candidate->artefact)
 		return 0;
 	out->parent = parent ? kl_map_get(&builder->built, parent) : NULL;
 	out->baseline = baseline ? kl_map_get(&builder->baseline, baseline) : NULL;

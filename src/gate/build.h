@@ -20,14 +20,14 @@
  * sessions (backend/object_cache.h).
  */
 struct kl_built {
-	struct kl_artefact *artefact; /* NULL: the surface was refused */
-	const char *class_;           /* if refused: class of the failure */
-	char *message;                /* if refused: the reason */
+	struct kl_artefact *artefact; /* NULL if the surface was refused */
+	const char *class_;           /* class of the failure, if refused */
+	char *message;                /* the reason, if refused */
 };
 
 struct kl_built_oracle {
 	char *truth, *honest, *pool; /* paths of the two objects and of the pool's directory */
-	struct kl_launch *launch;    /* launch plan of the oracle; NULL: it has none */
+	struct kl_launch *launch;    /* launch plan of the oracle, or NULL */
 };
 
 struct kl_builder_state {
@@ -48,26 +48,26 @@ struct kl_builder {
 };
 
 /**
- * Prepare the builder. If the session requests a platform, open its backend. KL_EINVALID: unknown
- * platform. KL_ECANNOT: this machine does not support the platform.
+ * Prepare the builder. If the session requests a platform, open its backend. Return KL_EINVALID if
+ * the platform is unknown. Return KL_ECANNOT if this machine does not support it.
  */
 int kl_builder_open(struct kl_builder *builder);
 void kl_builder_release(struct kl_builder *builder);
 
-/** Find the backend of a surface. KL_ECANNOT: there is no backend for its language. */
+/** Find the backend of a surface. Return KL_ECANNOT if there is none for its language. */
 int kl_builder_backend(const struct kl_backend **out, const struct kl_builder *builder,
 		       const struct kl_surface *surface);
 /**
- * Get the platform that a surface is judged on (backend->platform). KL_ECANNOT: the session
- * requests a platform of another backend.
+ * Get the platform that a surface is judged on (backend->platform). Return KL_ECANNOT if the
+ * session requests a platform of another backend.
  */
 int kl_builder_platform(struct kl_platform *out, struct kl_builder *builder,
 			const struct kl_surface *surface);
 /**
  * Get the platform on which this machine would judge a kernel that was judged on `platform`. If the
  * kernels of the platform's backend name their own platform, this is `platform` itself; otherwise
- * it is the platform of this machine. KL_EINVALID: unknown platform. KL_ECANNOT: this machine or
- * session cannot judge kernels of that backend.
+ * it is the platform of this machine. Return KL_EINVALID if the platform is unknown. Return
+ * KL_ECANNOT if this machine or session cannot judge kernels of that backend.
  */
 int kl_builder_machine(struct kl_platform *out, struct kl_builder *builder, const char *platform);
 
@@ -81,19 +81,19 @@ int kl_builder_surface(const struct kl_built **out, struct kl_builder *builder,
 /* The surfaces to compile for one judgement. */
 struct kl_builder_needs {
 	const struct kl_surface *candidate, *parent; /* parent NULL: none */
-	const char *march; /* architecture of a shipped baseline to compile; NULL: no baseline */
+	const char *march; /* architecture of a shipped baseline to compile; NULL for no baseline */
 };
 struct kl_builder_set {
 	const struct kl_built *candidate, *parent;
 	const struct kl_built_oracle *oracle; /* of the candidate's contract */
-	/* a shipped kernel; NULL: there is none, or it could not be compiled */
+	/* a shipped kernel; NULL if there is none, or if it could not be compiled */
 	const struct kl_artefact *baseline;
 };
 
 /**
- * Compile everything that one judgement needs. KL_ECANNOT: the oracle cannot be compiled, so no
- * kernel can be judged by it. If the candidate is refused, `parent` and `baseline` are NULL. The
- * members of *out are borrowed from the builder.
+ * Compile everything that one judgement needs. Return KL_ECANNOT if the oracle cannot be compiled,
+ * because then no kernel can be judged by it. If the candidate is refused, `parent` and `baseline`
+ * are NULL. The members of *out are borrowed from the builder.
  */
 int kl_builder_all(struct kl_builder_set *out, struct kl_builder *builder,
 		   const struct kl_builder_needs *needs);

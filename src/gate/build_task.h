@@ -24,9 +24,9 @@ struct kl_build_task {
 	const void *state; /* the backend's state, prepared for the surface; borrowed */
 	const struct kl_surface *surface;
 	char *dir;                      /* directory that no other task uses; owned */
-	const struct kl_launch *launch; /* launch plan of an oracle; borrowed; NULL: none */
+	const struct kl_launch *launch; /* launch plan of an oracle, or NULL; borrowed */
 	const char *march;              /* architecture of a baseline; borrowed */
-	char *kept; /* a baseline's object from the repository's cache; owned; NULL: none */
+	char *kept; /* a baseline's object from the repository's cache, or NULL; owned */
 	struct kl_built *built;       /* result for a surface; owned */
 	struct kl_artefact *baseline; /* result for a baseline; owned */
 };
@@ -37,8 +37,8 @@ struct kl_build_tasks {
 	struct kl_task task[KL_BUILD_TASKS_MAX];
 	struct kl_build_task item[KL_BUILD_TASKS_MAX];
 	size_t n;
-	struct kl_repo *
-		repo; /* has the cache of compiled oracles and baselines; borrowed; NULL: no cache */
+	/* has the cache of compiled oracles and baselines; borrowed; NULL for no cache */
+	struct kl_repo *repo;
 };
 
 /**

@@ -72,8 +72,8 @@ struct kl_gate_opts {
 	 */
 	const char *runner;
 	/**
-	 * The commit whose list of signers decides which signed verdicts can replace a run; NULL:
-	 * the commit that klineage.signers names. Borrowed.
+	 * The commit whose list of signers decides which signed verdicts can replace a run; NULL
+	 * for the commit that klineage.signers names. Borrowed.
 	 */
 	const git_oid *signers_base;
 	/** Backends of the surfaces to judge; NULL for kl_backends. Borrowed. */
@@ -137,16 +137,16 @@ int kl_gate_judge_anew(struct kl_judgement **out, struct kl_gate *gate,
  */
 bool kl_gate_is_again(const struct kl_gate *gate, const struct kl_event *event);
 
-/* What kl_gate_judge_point() judges. */
+/* The point at which kl_gate_judge_point() judges a candidate. */
 struct kl_gate_point {
 	const char *dims;                /* "M=3,N=7"; the candidate's contract must allow it */
 	const struct kl_surface *parent; /* time both there, too; NULL for correctness only */
 	/*
-	 * draw all inputs from this seed, as in a replay: every band of values that the contract
-	 * allows, not only a few of them; 0 to draw them as for a verdict
+	 * draw all inputs from this seed, as in a replay, in every band of values that the contract
+	 * allows and not only in a few; 0 to draw them as for a verdict
 	 */
 	uint64_t seed;
-	/* the event's member `point`; borrowed; NULL: {"dims": {...}} */
+	/* the event's member `point`; borrowed; NULL for {"dims": {...}} */
 	const json_t *member;
 	/*
 	 * if the point is judged elsewhere: the campaign that gets the event when the result is
@@ -155,9 +155,9 @@ struct kl_gate_point {
 	const char *campaign;
 	/*
 	 * "x=4": this tensor lies at an address that is a multiple of 4 bytes and of no greater
-	 * power of two, every other tensor at one of KL_GATE_BASE bytes; NULL to place them at
-	 * either end of a mapping, so that most addresses are multiples of the size of the tensor's
-	 * elements only
+	 * power of two, and every other tensor at a multiple of KL_GATE_BASE bytes; NULL to place
+	 * them at either end of a mapping, so that most addresses are multiples of the size of the
+	 * tensor's elements only
 	 */
 	const char *base;
 };
@@ -178,7 +178,7 @@ int kl_gate_judge_point(struct kl_judgement **out, struct kl_gate *gate,
 /**
  * Name the candidate that will be judged after the next candidate, and its parent. Both are
  * compiled while a device judges the next candidate, and are borrowed until the next
- * kl_gate_judge() returns. `candidate` NULL: not known.
+ * kl_gate_judge() returns. `candidate` is NULL if it is not known.
  */
 void kl_gate_expect(struct kl_gate *gate, const struct kl_surface *candidate,
 		    const struct kl_surface *parent);

@@ -253,7 +253,7 @@ static int remember_event(struct kl_gate *gate, const struct kl_cache_key *key,
 
 /*
  * Find a verdict that is known. If the candidate is to be judged again elsewhere, only set `after`
- * to the verdict's id: it makes another job of what would be the same job again.
+ * to the verdict's id, so that the new job differs from the old one.
  */
 static bool recall_verdict(struct kl_judgement *judgement, char after[KL_DIGEST_HEX],
 			   struct kl_gate *gate, const struct kl_cache_key *key)

@@ -31,7 +31,8 @@ struct kl_gate {
 	bool again;   /* in kl_gate_judge_anew(), and the runner judges elsewhere */
 	const struct kl_gate_point *point; /* in kl_gate_judge_point(); else NULL */
 	/*
-	 * judgement without a verdict if the last one found no device (kl_gate_compiled); else NULL
+	 * the last judgement, if it found no device and so has no verdict (kl_gate_compiled());
+	 * else NULL
 	 */
 	struct kl_judgement *compiled;
 	struct kl_ahead ahead; /* surfaces to compile during the next judgement */

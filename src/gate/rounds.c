@@ -36,7 +36,7 @@ int kl_rounds_forget(const char *store, size_t i, size_t rounds)
 	return err;
 }
 
-/* Return a stored result; NULL: there is none, or it is damaged. */
+/* Return a stored result, or NULL if there is none or it is damaged. */
 static json_t *load_result(const struct kl_rounds *rounds, size_t i, size_t round)
 {
 	KL_AUTO(kl_freep) char *path = store_path(rounds->store, i, round);
@@ -105,8 +105,8 @@ static int await_quiet(struct kl_rounds *rounds)
 }
 
 /*
- * Return the greatest distance from 1 of a bound of a result's A/A intervals, in ppm; 0: it has
- * none.
+ * Return the greatest distance from 1 of a bound of a result's A/A intervals, in ppm, or 0 if it
+ * has no such interval.
  */
 static int64_t noise_of(const json_t *result)
 {
@@ -151,8 +151,8 @@ static void only_profile(json_t *job)
 }
 
 /*
- * Run the job of a pair. `whole`: also run the stages before the profile. *result stays NULL if the
- * candidate was refused.
+ * Run the job of a pair. If `whole` is set, also run the stages before the profile. *result stays
+ * NULL if the candidate was refused.
  */
 static int run_pair(json_t **result, struct kl_rounds *rounds, size_t i, bool whole)
 {
@@ -247,7 +247,7 @@ static json_t *pool_results(const struct kl_rounds *rounds, size_t i)
 	return first;
 }
 
-/* Return the first result that is a fail; NULL: there is none. */
+/* Return the first result that is a fail, or NULL if there is none. */
 static json_t *find_failure(const struct kl_rounds *rounds, size_t i)
 {
 	for (size_t round = 0; round < rounds->rounds; round++) {

@@ -19,7 +19,7 @@
  */
 struct kl_rounds_pair {
 	const struct kl_surface *candidate; /* borrowed */
-	const struct kl_surface *parent;    /* borrowed; NULL: measure the candidate alone */
+	const struct kl_surface *parent;    /* borrowed; NULL to measure the candidate alone */
 };
 
 struct kl_rounds {
@@ -39,7 +39,7 @@ struct kl_rounds {
 
 /**
  * Measure all pairs. `out` has an element for each pair; the caller frees the judgements, even
- * after an error. KL_EINTR: the user interrupted the run; other errors are those of
+ * after an error. Return KL_EINTR if the user interrupted the run; other errors are those of
  * kl_gate_judge().
  */
 int kl_rounds_run(struct kl_judgement **out, struct kl_rounds *rounds);

@@ -14,7 +14,7 @@ void kl_wave_release(struct kl_wave *wave)
 
 /*
  * Check that the results of a bundle are here, unless the user must carry it. `before` is the
- * digest of the previous bundle, or NULL: if both bundles are the same, the results changed
+ * digest of the previous bundle, or NULL. If both bundles are the same, the results changed
  * nothing.
  */
 static int check_results(const struct kl_transfer *sent, const char *before)

@@ -19,7 +19,10 @@
  * an earlier record of the same job are added to `record`.
  */
 int kl_pending_put(struct kl_repo *repo, json_t *record);
-/** Read a record. KL_ENOTFOUND: this clone sent no such job. KL_EINVALID: the record is damaged. */
+/**
+ * Read a record. Return KL_ENOTFOUND if this clone sent no such job. Return KL_EINVALID if the
+ * record is damaged.
+ */
 int kl_pending_get(json_t **record, struct kl_repo *repo, const char *digest);
 
 /** Return true if `digest` is 64 lower-case hex digits. */

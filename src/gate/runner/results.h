@@ -16,27 +16,29 @@
  * does not affect the others. Importing the same results again changes nothing.
  */
 struct kl_results {
-	const char *campaign;   /* set by the caller: name of a campaign; NULL: notes and cache */
+	/* set by the caller: name of a campaign; NULL for notes and cache */
+	const char *campaign;
 	size_t imported, again; /* numbers of new results and of results imported before */
 	size_t refused, cannot; /* results that failed a check; jobs the worker could not judge */
 	/*
 	 * why the first refused result was refused; if none was refused, why the worker could not
-	 * judge the first job that it could not judge; NULL: there was no such result or job
+	 * judge the first job that it could not judge; NULL if there was no such result or job
 	 */
 	char *why;
-	struct kl_strvec lines;     /* report for the user, a line or two per result */
-	char *signer;               /* NULL: not signed, or the signature was not verified */
+	struct kl_strvec lines; /* report for the user, a line or two per result */
+	/* NULL if the file is not signed, or its signature was not verified */
+	char *signer;
 	struct kl_strvec campaigns; /* "<workload>/<campaign>": where the events are */
 };
 void kl_results_release(struct kl_results *results);
 
 /**
- * Check and import results; all members of `out` but `campaign` are zero. KL_EINVALID: at least one
- * result was refused. The message has the number of refused results and the reason why the first
- * was refused; the results that were not refused are imported.
+ * Check and import results; all members of `out` but `campaign` are zero. Return KL_EINVALID if at
+ * least one result was refused. The message has the number of refused results and the reason why
+ * the first was refused; the results that were not refused are imported.
  */
 int kl_results_take(struct kl_results *out, struct kl_repo *repo, const char *text, size_t len);
-/** Read results from a file, then check and import them; path "-": standard input. */
+/** Read results from a file, then check and import them. Path "-" means standard input. */
 int kl_results_file(struct kl_results *out, struct kl_repo *repo, const char *path);
 
 #endif

@@ -32,29 +32,30 @@ struct kl_runner_work {
 	/* directory with all files of the job; the worker may write to no other directory */
 	const char *dir;
 	int64_t timeout_ms;
-	const char *ncu; /* path of ncu from the configuration; NULL: the worker finds it */
-	const struct kl_backend_device *device; /* the device that the job needs; NULL: none */
+	const char *ncu; /* path of ncu from the configuration; NULL if the worker finds it */
+	const struct kl_backend_device *device; /* the device that the job needs, or NULL */
 };
 
 /* A bundle of jobs to send. */
 struct kl_runner_load {
 	const struct kl_buf *bundle;
-	/* path of klineage-worker on the host; NULL: it is in PATH on the host */
+	/* path of klineage-worker on the host; NULL if it is in PATH there */
 	const char *worker;
 	bool talk; /* show the worker's progress on our stderr */
 };
 
 struct kl_runner_way {
 	const char *name;
-	int (*check)(const char *arg); /* check the argument; NULL: this kind takes none */
+	int (*check)(const char *arg); /* check the argument; NULL if this kind takes none */
 	/**
-	 * Run one job. KL_ECANNOT: the worker could not run; the message has its output. `run`
-	 * NULL: jobs are collected in a bundle instead.
+	 * Run one job. Return KL_ECANNOT if the worker could not run; the message has its output.
+	 * If `run` is NULL, jobs are collected in a bundle instead.
 	 */
 	int (*run)(json_t **result, const struct kl_runner_work *work);
 	/**
-	 * Send a bundle and read its results. KL_ECANNOT: the connection or the worker failed;
-	 * `results` has the output received until then. `carry` NULL: the user carries the bundle.
+	 * Send a bundle and read its results. Return KL_ECANNOT if the connection or the worker
+	 * failed; `results` has the output received until then. If `carry` is NULL, the user
+	 * carries the bundle.
 	 */
 	int (*carry)(struct kl_buf *results, const struct kl_runner *runner,
 		     const struct kl_runner_load *load);
@@ -63,16 +64,19 @@ struct kl_runner_way {
 struct kl_runner {
 	const struct kl_runner_way *way;
 	char name[KL_RUNNER_NAME]; /* as the user wrote it, "ssh:<host>" */
-	const char *arg;           /* the part after ':', in `copy`; NULL: none */
+	const char *arg;           /* the part after ':', in `copy`; or NULL */
 	char copy[KL_RUNNER_NAME]; /* `name`, cut at the ':' */
 };
 
-/** Parse the name of a runner; NULL: "local". KL_EUSAGE: unknown runner or bad argument. */
+/**
+ * Parse the name of a runner; NULL means "local". Return KL_EUSAGE if the runner is unknown or its
+ * argument is bad.
+ */
 int kl_runner_parse(struct kl_runner *out, const char *name);
 
 /**
- * Check that a document is a result (klineage.result/1) with a known status. KL_EINVALID: the
- * document is something else. The output of a worker is untrusted input.
+ * Check that a document is a result (klineage.result/1) with a known status. Return KL_EINVALID if
+ * it is not. The output of a worker is untrusted input.
  */
 int kl_runner_check(const json_t *result);
 
@@ -84,8 +88,8 @@ bool kl_runner_lacks_device(const json_t *result);
 
 /**
  * Check a result for a surface with host code: its member `wall` must state that the host code ran
- * confined, as the tier promises. KL_ECANNOT: the member is missing or does not list every required
- * restriction, so the worker is too old or not ours.
+ * confined, as the tier promises. Return KL_ECANNOT if the member is missing or does not list every
+ * required restriction, because then the worker is too old or not ours.
  */
 int kl_runner_check_wall(const json_t *result);
 
