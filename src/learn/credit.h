@@ -5,7 +5,8 @@
 #include "card/card.h"
 
 /*
- * credit - how much better models do with a card than with less of it, or with another card.
+ * credit - measures how much better models do with a card than with less of it, or with another
+ * card.
  *
  * The gain of an arm is the logarithm of its ratio if the edit is correct and faster, otherwise 0,
  * because such an edit would not be used. The credit against a control is the mean over trials of

@@ -61,8 +61,8 @@ static char *why_useless(struct kl_target *target, const struct kl_card *card)
 
 /*
  * Set *lacks to the first fact that the anchor has in the target's language and the target does not
- * have, or to NULL. The depth of a loop does not count, because it says nothing of what the loop
- * does. Return the number of facts that count.
+ * have, or to NULL. The depth of a loop does not count, because it says nothing about the work of
+ * the loop. Return the number of facts that count.
  */
 static size_t find_lacking(const char **lacks, const struct kl_target *target,
 			   const struct kl_card *card)

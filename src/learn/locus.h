@@ -7,7 +7,7 @@
 #include "retrieve/target.h"
 
 /*
- * locus - whether a kernel has the code that a card works on.
+ * locus - tells whether a kernel has the code that a card works on.
  *
  * A card says what its code had before each step: the facts of its anchor, which all states have
  * that it was learned from, and where a step gained nothing (`useful`). A trial on a kernel without
@@ -17,8 +17,8 @@
  */
 
 /**
- * Return why the target has nothing for the card to work on; NULL: it has, or nothing is known
- * against it. `surface` has the target's sources. The caller frees the result.
+ * Return the reason why the target has nothing for the card to work on, or NULL if no such reason
+ * is known. `surface` has the target's sources. The caller frees the result.
  */
 char *kl_locus_missing(struct kl_target *target, const struct kl_card *card,
 		       const struct kl_surface *surface);

@@ -31,8 +31,8 @@ struct kl_probe_card_step {
 int kl_probe_card_ask(struct kl_strvec *texts, struct kl_strvec *sources,
 		      const struct kl_card *card);
 /**
- * Write the findings into the card, as one commit of the library; *changed is set to whether there
- * was anything to write. `card` is the library's version.
+ * Write the findings into the card, as one commit of the library; set *changed to true if there was
+ * anything to write. `card` is the library's version.
  */
 int kl_probe_card_put(bool *changed, struct kl_library *library, const struct kl_card *card,
 		      const struct kl_probe_card_step *step, size_t n);

@@ -32,7 +32,7 @@ void kl_words_release(struct kl_words *words)
 	*words = (struct kl_words){ 0 };
 }
 
-/* Set *text to NULL if it is empty or "-", which both mean that the model gives no text. */
+/* Set *text to NULL if it is empty or "-". Either means that the model gives no text. */
 static void or_null(char **text)
 {
 	if (!strcmp(*text, "-") || !**text) {
