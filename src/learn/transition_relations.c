@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transition_relations - finds transitions that need each other or conflict, by their transplants */
+/* transition_relations - finds transitions that need each other or conflict, by transplants */
 #include <string.h>
 
 #include "base/error.h"
