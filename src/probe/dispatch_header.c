@@ -126,7 +126,7 @@ static void write_sound(struct kl_buf *out, const struct kl_sound *sound)
 
 	if (!sound->points) {
 		add_line(out,
-			 "B was not probed: that it is right between the points below is assumed.");
+			 "B was not probed. It is assumed to be right between the points below.");
 		return;
 	}
 	kl_buf_addf(&line, "A probe judged %zu points where A is right; B fails at %zu.%s",

@@ -150,8 +150,8 @@ int kl_probe_axes_check(const struct kl_probe_points_of *of)
 		if (what.kind != KL_PROBE_AXIS_ALIGN)
 			continue;
 		if (addresses++)
-			return kl_error(KL_EUSAGE, "--grid can change the address of one tensor "
-						   "only: all others then suit every kernel");
+			return kl_error(KL_EUSAGE, "--grid can change the address of only one "
+						   "tensor; name a single align(<tensor>)");
 		err = check_addresses(of->contract, axis, what.at);
 	}
 	return err;

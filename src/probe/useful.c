@@ -222,9 +222,10 @@ void kl_useful_fit(struct kl_useful *out, const struct kl_useful_data *data)
 	out->chance_ppm = chance_of(data, out->right, &rng);
 	if (out->right <= out->constant)
 		out->why =
-			"on points that it was not fitted to, no bound does better than a constant";
+			"no bound predicts points that it was not fitted to better than 'always' or "
+			"'never'";
 	else if (out->chance_ppm > MOST_CHANCE_PPM)
-		out->why = "outcomes dealt at random are predicted as well";
+		out->why = "outcomes that are dealt at random are predicted just as well";
 	else
 		take_bound(out, data);
 }

@@ -207,9 +207,9 @@ static void add_condition(struct kl_buf *out, const struct kl_when *when)
 	}
 	kl_when_figure_name(name, when, useful->figure);
 	kl_buf_addf(out,
-		    "%s is faster than %s where %s %s %lld, not at %lld; of %zu points, "
-		    "each judged by a condition fitted to others, %zu are right (always or never: "
-		    "%zu)",
+		    "%s is faster than %s where %s %s %lld, but not at %lld; of %zu points, "
+		    "conditions that were fitted to other points predict %zu ('always' or "
+		    "'never': %zu)",
 		    when->name_b, when->name_a, name,
 		    useful->above ? ">=" : "<=", (long long)useful->bound, (long long)useful->other,
 		    useful->judged, useful->right, useful->constant);
