@@ -8,7 +8,7 @@
 
 #define MOST_DIVISOR 256
 
-/* The map, and what probes found. */
+/* The map, and the findings of probes. */
 struct choosing {
 	const struct kl_when *when;
 	const struct kl_sound *sound;

@@ -28,7 +28,7 @@ struct kl_dispatch_guard {
 };
 
 struct kl_dispatch {
-	bool some; /* true if B is chosen somewhere; else `why` has the reason why not */
+	bool some; /* true if B is chosen somewhere; otherwise `why` has the reason */
 	struct kl_dispatch_guard guard;
 	const char *why;
 	const struct kl_sound *sound; /* borrowed */
@@ -42,7 +42,7 @@ struct kl_dispatch {
  * the speed of b does not matter where b is wrong.
  */
 void kl_dispatch_fit(struct kl_when *when, const struct kl_sound *sound);
-/** Choose by the map and by what probes found, which the rule borrows. */
+/** Choose by the map and by the findings of probes; the rule borrows both. */
 void kl_dispatch_choose(struct kl_dispatch *out, const struct kl_when *when,
 			const struct kl_sound *sound);
 /** Return true if the rule chooses b at a point of the domain. */

@@ -71,7 +71,7 @@ static void write_figure(struct kl_buf *out, const struct kl_when *when)
 
 /* --- the comment ------------------------------------------------------------------------------ */
 
-/* Add a text to a comment: on one line, and without what ends or begins a comment. */
+/* Add a text to a comment: on one line, and without the signs that begin and end comments. */
 static void add_safely(struct kl_buf *out, const char *text)
 {
 	for (; *text; text++) {
@@ -119,7 +119,7 @@ static void write_points(struct kl_buf *out, const struct kl_dispatch *dispatch,
 	}
 }
 
-/* Say what probes found about b, with the events of the pair of each clause. */
+/* Write the findings of probes about b, with the events of the pair of each clause. */
 static void write_sound(struct kl_buf *out, const struct kl_sound *sound)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf line = KL_BUF_INIT;

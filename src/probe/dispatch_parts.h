@@ -6,7 +6,7 @@
 #include "plan/expr.h"
 #include "probe/dispatch.h"
 
-/* dispatch_parts - what the files of a dispatch share. Inside src/probe only. */
+/* dispatch_parts - names that the files of a dispatch share. Inside src/probe only. */
 
 /*
  * Parameters are named dim_<name>, because a dim can have the name of a keyword, or of a macro of
@@ -15,7 +15,10 @@
 #define KL_DISPATCH_PARAMETER "dim_"
 #define KL_DISPATCH_ADDRESS "at_" /* the address of a tensor, which a condition is about */
 
-/** Write an expression over dims, with brackets around each operator: compilers warn about none. */
+/**
+ * Write an expression over dims, with brackets around each operator, so that compilers warn about
+ * none.
+ */
 void kl_dispatch_write_expr(struct kl_buf *out, const struct kl_expr *expr,
 			    const struct kl_contract *contract);
 /** Write a clause as a condition over the parameters. */

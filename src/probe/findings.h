@@ -53,13 +53,14 @@ struct kl_probe_findings {
 	size_t fails;       /* ... of which K_i fails at so many */
 	size_t unexplained; /* ... where no measured clause is false */
 	size_t unexplained_point;
-	struct kl_strvec
-		bands;       /* inputs that failed there, with the number of points: "12: ties" */
-	size_t before_fails; /* points where K_{i-1} fails */
+	/* inputs that failed there, each with its number of points: "12: ties" */
+	struct kl_strvec bands;
+	size_t before_fails;       /* points where K_{i-1} fails */
 	size_t before_fails_point; /* one of them */
 	size_t repaired;           /* ... of which K_i passes at so many */
 	size_t untested;           /* points where one of the two states could not be judged */
-	struct kl_strvec reasons;  /* why, each with the number of points: "12: the oracle ..." */
+	/* the reasons, each with its number of points: "12: the oracle ..." */
+	struct kl_strvec reasons;
 	struct kl_step_facts facts;
 	size_t held_right, held; /* held-back points: predicted rightly, and in all */
 	/*

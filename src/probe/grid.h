@@ -31,8 +31,8 @@ struct kl_grid {
 };
 
 /**
- * Choose the points with at most `max_bytes` of tensors. KL_EINVALID: the domain has only one point of
- * the grid.
+ * Choose the points with at most `max_bytes` of tensors. Return KL_EINVALID if the domain has only
+ * one point of the grid.
  */
 int kl_grid_plan(struct kl_grid *out, const struct kl_contract *contract, int64_t max_bytes);
 void kl_grid_release(struct kl_grid *grid);

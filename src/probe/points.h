@@ -97,7 +97,7 @@ int kl_probe_axis_parse(struct kl_probe_axis *out, const char *text);
 void kl_probe_axis_release(struct kl_probe_axis *axis);
 
 /**
- * Return the `base` of a point in the form of struct kl_gate_point, which the caller frees; NULL:
+ * Return the `base` of a point in the form of struct kl_gate_point, which the caller frees; NULL if
  * the gate chooses the addresses.
  */
 char *kl_probe_point_base(const struct kl_contract *contract, const struct kl_probe_point *point);

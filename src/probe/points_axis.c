@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* points_axis - reads the axes of a user's grid, and what they name of a contract */
+/* points_axis - reads the axes of a user's grid, and finds their dims and tensors in a contract */
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "probe/points.h"
 
-/* points_parts - what an axis of a user's grid means for a contract. Inside src/probe only. */
+/* points_parts - the meaning of an axis of a user's grid for a contract. Inside src/probe only. */
 struct kl_probe_axis_of {
 	enum {
 		KL_PROBE_AXIS_NONE, /* the contract has no dim or tensor of this name */
@@ -16,8 +16,8 @@ struct kl_probe_axis_of {
 };
 struct kl_probe_axis_of kl_probe_axis_find(const struct kl_contract *contract, const char *name);
 /**
- * Check the axes of the grid. Return KL_EUSAGE if an axis names what the contract does not have, or
- * has values that cannot be.
+ * Check the axes of the grid. Return KL_EUSAGE if an axis names a part that the contract does not
+ * have, or has impossible values.
  */
 int kl_probe_axes_check(const struct kl_probe_points_of *of);
 

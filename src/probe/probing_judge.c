@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probing_judge - judges one state of a probe at one point, or takes what is stored about it */
+/* probing_judge - judges one state of a probe at one point, or takes the stored result */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

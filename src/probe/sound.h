@@ -36,7 +36,7 @@ struct kl_sound {
 };
 
 /**
- * Take the condition from what is stored about a and b, two kernels with one contract, on this
+ * Take the condition from the stored results of a and b, two kernels with one contract, on this
  * platform. `opts` gives repository, taxonomy, jail and platform. Errors are those of
  * kl_probing_run().
  */

@@ -39,7 +39,7 @@ static void take_greatest(int64_t *to, const json_t *kernel, const char *member)
 		*to = value;
 }
 
-/* Take what an event says of a compiled state. */
+/* Take the facts of a compiled state from an event. */
 static void take_resources(struct kl_step_resources *out, const struct kl_event *event)
 {
 	const json_t *kernel;

@@ -10,7 +10,10 @@
  * and the resources that the compiled kernel needs. A user needs these facts for a contract with
  * `exact` and for another platform.
  */
-/* What a state needs: the greatest values of all its kernels, but the sum of their spills. */
+/*
+ * The resources that a state needs: the greatest values of all its kernels, but the sum of their
+ * spills.
+ */
 struct kl_step_resources {
 	bool there;
 	bool spills; /* for a kernel in C: a vector register is stored and read again */
@@ -39,8 +42,9 @@ struct kl_step_facts {
 		size_t points, same;
 	} repeated
 		[2]; /* points where K_{i-1} and K_i were judged twice, and those with the same bits */
-	struct kl_step_resources resources[2];               /* of K_{i-1} and K_i */
-	struct kl_step_platform platform[KL_STEP_PLATFORMS]; /* besides that of the probe */
+	struct kl_step_resources resources[2]; /* of K_{i-1} and K_i */
+	/* platforms other than that of the probe */
+	struct kl_step_platform platform[KL_STEP_PLATFORMS];
 	size_t nplatform;
 };
 
@@ -51,8 +55,8 @@ struct kl_step_facts {
 void kl_step_facts_make(struct kl_step_facts *out, const struct kl_probing *probe, size_t i,
 			const struct kl_event *const known[2]);
 /**
- * Add what the store has about both states on other platforms than that of the probe. Errors are
- * those of kl_probe_store_each().
+ * Add the stored results of both states on platforms other than that of the probe. Errors are those
+ * of kl_probe_store_each().
  */
 int kl_step_facts_platforms(struct kl_step_facts *facts, const struct kl_probing *probe, size_t i);
 /** Append the facts as lines, without those that are not known. */

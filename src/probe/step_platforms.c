@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_platforms - reads what is stored about a step on other platforms than the probe's */
+/* step_platforms - reads the stored results of a step on platforms other than the probe's */
 #include <stdio.h>
 #include <string.h>
 

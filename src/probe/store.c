@@ -74,7 +74,9 @@ static void free_writer(void *writer)
 	kl_segment_writer_free(writer);
 }
 
-/* Return a number that grows by what is added to logs, and jumps if one is made or removed. */
+/*
+ * Return a number that grows when lines are added to logs, and jumps if a log is made or removed.
+ */
 static uint64_t state_of_logs(const struct kl_probe_store *store)
 {
 	KL_AUTO(kl_strvec_release) struct kl_strvec logs = KL_STRVEC_INIT;

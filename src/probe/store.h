@@ -30,7 +30,7 @@
 
 struct kl_probe_store;
 
-/** The key of an event: what its result depends on, besides the rules of the gate. */
+/** The key of an event: all that its result depends on, besides the rules of the gate. */
 struct kl_probe_key {
 	const char *surface, *contract; /* digests */
 	/* a device "" is not known yet and matches any device */

@@ -35,7 +35,11 @@ enum kl_useful_end {
 struct kl_useful {
 	enum kl_useful_end end;
 	size_t figure;
-	bool above;    /* true: faster where the figure is at least `bound`; false: at most */
+	/*
+	 * true if the kernel is faster where the figure is at least `bound`, false if where it is
+	 * at most `bound`
+	 */
+	bool above;
 	int64_t bound; /* the figure of the point with a gain that is nearest to the others */
 	int64_t other; /* the figure of the nearest point on the other side of the bound */
 	size_t judged,

@@ -44,7 +44,8 @@ static void take_side(struct kl_when_side *side, const struct kl_event *event)
 
 /*
  * Return what the interval shows: faster or slower if all of it is beyond 1 by more than the noise,
- * the distance of the A/A interval from 1; the same if it and the noise are within SAME_PPM.
+ * which is the distance of the A/A interval from 1; the same if interval and noise are within
+ * SAME_PPM.
  */
 static enum kl_speed speed_of(const struct kl_ratio *ratio, int64_t aa_ppm)
 {
@@ -62,7 +63,7 @@ static enum kl_speed speed_of(const struct kl_ratio *ratio, int64_t aa_ppm)
 		       KL_SPEED_AMBIGUOUS;
 }
 
-/* Keep why a kernel fails: the first line of its event's message. */
+/* Keep the reason why a kernel fails, which is the first line of its event's message. */
 static void keep_reason(struct kl_when_point *point, const struct kl_event *event)
 {
 	free(point->why);

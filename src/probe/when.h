@@ -21,7 +21,7 @@
  * same platform judges none of these points again, even if the earlier run was killed.
  */
 enum kl_when_end {
-	KL_WHEN_OPEN, /* not judged: the time was spent */
+	KL_WHEN_OPEN, /* not judged, because the time was spent */
 	KL_WHEN_PASS,
 	KL_WHEN_FAIL,
 	KL_WHEN_UNTESTED, /* could not be judged; `why` of the point has the reason */
@@ -115,7 +115,7 @@ int64_t kl_when_figure(const struct kl_when *when, const struct kl_when_point *p
 void kl_when_words(struct kl_buf *out, const struct kl_when *when);
 /**
  * Append the condition as a predicate over the role of a dim: "extent(cols) >= 64". Return false if
- * there is none: the condition is not on a dim, or the dim shares its role with others.
+ * there is none, because the condition is not on a dim, or the dim shares its role with others.
  */
 bool kl_when_predicate(struct kl_buf *out, const struct kl_when *when,
 		       const struct kl_taxonomy *tax);

@@ -9,7 +9,7 @@
 
 /* when_parts - the store of a map, and what its files share. Inside src/probe only. */
 
-/* What the events of a map depend on; all borrowed. */
+/* The data that the events of a map depend on; all borrowed. */
 struct kl_when_pair {
 	const struct kl_surface *a, *b;
 	const struct kl_platform *platform;
@@ -43,7 +43,7 @@ int kl_when_point_give_up(const char *dir, const struct kl_contract *contract,
 /** Load all points of a directory. */
 int kl_when_points_load(struct kl_when *when, const char *dir);
 
-/** Take the outcomes of two judgements; `b` NULL: not judged. */
+/** Take the outcomes of two judgements; `b` is NULL if b was not judged. */
 void kl_when_take(struct kl_when_point *point, const struct kl_event *a, const struct kl_event *b);
 /** Set `elements` and `bytes` from the dims. */
 void kl_when_measure_point(struct kl_when_point *point, const struct kl_contract *contract);

@@ -177,7 +177,10 @@ static bool take_lines(struct kl_when_point *point, const struct kl_contract *co
 	return true;
 }
 
-/* Load a file of a point. Return false if it is missing or damaged: the point is judged again. */
+/*
+ * Load a file of a point. Return false if it is missing or damaged, so that the point is judged
+ * again.
+ */
 static bool load_file(struct kl_when_point *point, const char *path,
 		      const struct kl_contract *contract)
 {

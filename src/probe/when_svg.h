@@ -5,13 +5,13 @@
 #include "probe/when.h"
 
 /*
- * when_svg - draws a map as SVG: sizes across and upward, and in each cell what was measured there,
- * as a sign and a number. The fills repeat what the signs say, and differ in lightness, so that the
- * map can be read without colors. There are no scripts and no links.
+ * when_svg - draws a map as SVG: sizes across and upward, and in each cell the result at that
+ * point, as a sign and a number. The fills have the same meanings as the signs, and differ in
+ * lightness, so that the map can be read without colors. There are no scripts and no links.
  */
 void kl_when_svg(struct kl_buf *out, const struct kl_when *when);
 
-/* What a cell of a map says, for all ways of showing it. */
+/* The result in a cell of a map, for all ways of showing it. */
 enum kl_when_mark {
 	KL_WHEN_MARK_LEFT,     /* not judged yet */
 	KL_WHEN_MARK_UNTESTED, /* cannot be judged */

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "text/yaml_write.h"
 
-/* Return the value of the contract's key `values`: all classes but one are undefined. */
+/* Return the value of the contract's key `values` in which all classes but one are undefined. */
 static struct kl_yaml *values_value(enum kl_probe_values values)
 {
 	struct kl_yaml *map = kl_yaml_new_map();

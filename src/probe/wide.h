@@ -9,7 +9,7 @@
 
 /**
  * Copy the surface, with a contract that has no domain and whose `values` allow only one class of
- * special values. KL_EINVALID: the contract cannot be rewritten.
+ * special values. Return KL_EINVALID if the contract cannot be rewritten.
  */
 int kl_probe_widen(struct kl_surface **out, const struct kl_surface *surface,
 		   enum kl_probe_values values);
