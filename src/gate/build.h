@@ -80,7 +80,7 @@ int kl_builder_surface(const struct kl_built **out, struct kl_builder *builder,
 
 /* The surfaces to compile for one judgement. */
 struct kl_builder_needs {
-	const struct kl_surface *candidate, *parent; /* parent NULL: none */
+	const struct kl_surface *candidate, *parent; /* `parent` may be NULL */
 	const char *march; /* architecture of a shipped baseline to compile; NULL for no baseline */
 };
 struct kl_builder_set {

@@ -42,7 +42,7 @@ struct kl_gate {
 struct kl_gate_task {
 	const struct kl_backend *backend; /* of the candidate */
 	struct kl_platform platform;
-	const struct kl_built *candidate, *parent; /* parent NULL: none */
+	const struct kl_built *candidate, *parent; /* `parent` may be NULL */
 	const struct kl_built_oracle *oracle;
 	const struct kl_artefact *baseline; /* a shipped kernel; NULL if there is none */
 };
