@@ -8,7 +8,6 @@
 /* No search has more tickets; a file with a greater number is refused. */
 #define MOST_TICKETS 1000000
 #define MOST_CASES 1000
-#define MOST_PPM 1000000000000000
 
 const char *const kl_outcome_name[KL_OUTCOMES] = {
 	"skipped", "note", "none", "compile", "launch", "fault", "hang", "wrong", "correct",
@@ -102,9 +101,9 @@ static int read_candidate(struct kl_observation *out, const json_t *json)
 	const char *mechanisms = kl_json_str_or(json, "mechanisms", NULL);
 	int err;
 
-	if ((err = kl_json_count(&out->speed_ppm, json, "speed_ppm", MOST_PPM)) < 0 ||
-	    (err = kl_json_count(&out->low_ppm, json, "low_ppm", MOST_PPM)) < 0 ||
-	    (err = kl_json_count(&out->high_ppm, json, "high_ppm", MOST_PPM)) < 0 ||
+	if ((err = kl_json_count(&out->speed_ppm, json, "speed_ppm", KL_OBSERVATION_PPM)) < 0 ||
+	    (err = kl_json_count(&out->low_ppm, json, "low_ppm", KL_OBSERVATION_PPM)) < 0 ||
+	    (err = kl_json_count(&out->high_ppm, json, "high_ppm", KL_OBSERVATION_PPM)) < 0 ||
 	    (err = kl_json_count(&out->bytes, json, "bytes", INT64_MAX)) < 0 ||
 	    (err = kl_json_count(&out->instructions, json, "instructions", INT64_MAX)) < 0)
 		return err;

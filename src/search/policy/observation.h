@@ -34,9 +34,13 @@ enum kl_ticket_outcome {
 /** Names of outcomes, as they are stored. */
 extern const char *const kl_outcome_name[KL_OUTCOMES];
 
+/** No observation has a greater speed. */
+#define KL_OBSERVATION_PPM INT64_C(1000000000000000)
+
 struct kl_observation {
 	int64_t ticket;
-	int64_t parent; /* ticket of the kernel that was changed; -1 for the root and for notes */
+	/* ticket of the kernel that was changed or that the note is about; -1 for the root and a skip */
+	int64_t parent;
 	enum kl_ticket_outcome outcome;
 	char *form; /* the intent's form, such as "large"; NULL if it has none */
 	/* the members from here to `ncase` are 0 or NULL unless the candidate is correct */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "search/policy/observation.h"
+
 #define MILLION INT64_C(1000000)
 
 const char *const kl_table_kind_name[KL_TABLE_KINDS] = {
@@ -157,10 +159,15 @@ void kl_search_table_write(struct kl_buf *out, const struct kl_search_table *tab
 
 /* --- verdicts -------------------------------------------------------------------------------- */
 
-/* Return `speed` divided by `root`, which is 0 if one of them is unknown. */
+/*
+ * Return `speed` divided by `root`, which is 0 if one of them is unknown. The speeds of a forged
+ * table can be so far apart that no observation could store their quotient.
+ */
 static int64_t quotient(int64_t speed, int64_t root)
 {
-	return root > 0 ? (int64_t)((__int128)speed * MILLION / root) : 0;
+	__int128 ppm = root > 0 ? (__int128)speed * MILLION / root : 0;
+
+	return ppm < KL_OBSERVATION_PPM ? (int64_t)ppm : KL_OBSERVATION_PPM;
 }
 
 /*

@@ -5,6 +5,7 @@
 #include "rewrite/edits.h"
 #include "rewrite/rewriter.h"
 #include "search/judging.h"
+#include "search/policy/observation.h"
 #include "search/table/moves.h"
 #include "search/table/player.h"
 #include "search/table/variant.h"
@@ -236,7 +237,8 @@ static void test_noisy(void **state)
 static void test_other_root(void **state)
 {
 	struct fixture fixture;
-	KL_AUTO(kl_event_freep) struct kl_event *event = NULL, *self = NULL;
+	KL_AUTO(kl_event_freep) struct kl_event *event = NULL, *far = NULL;
+	struct kl_table_state slow = { 0 }, fast = { 0 };
 	const struct kl_table_state *one, *two;
 
 	fixture_open(&fixture, "c-topk");
@@ -245,6 +247,11 @@ static void test_other_root(void **state)
 	event = kl_search_table_event(two, one);
 	assert_int_equal(event->profile.vs.v[0].ratio.ppm, two->root.ppm * 1000000 / one->root.ppm);
 	assert_int_equal(event->profile.vs.v[0].ratio.lo, two->root.lo * 1000000 / one->root.hi);
+	/* the largest and the smallest speed that a table may have */
+	slow.root = (struct kl_ratio){ 1, 1, 1 };
+	fast.root = (struct kl_ratio){ 1000000000000, 1000000000000, 1000000000000 };
+	far = kl_search_table_event(&fast, &slow);
+	assert_int_equal(far->profile.vs.v[0].ratio.hi, KL_OBSERVATION_PPM);
 	fixture_release(&fixture);
 }
 
