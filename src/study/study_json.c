@@ -112,6 +112,16 @@ static int copy_slug(char **out, const json_t *json, const char *key)
 		       kl_error(KL_EINVALID, "'%s' is no name: '%.80s'", key, *out);
 }
 
+/* Ids are joined by '.' to the names of cells. */
+static int copy_id(char **out, const json_t *json)
+{
+	int err = copy_slug(out, json, "id");
+
+	return err < 0 || !strchr(*out, '.') ?
+		       err :
+		       kl_error(KL_EINVALID, "'id' must have no '.': '%s'", *out);
+}
+
 static int copy_commit(git_oid *out, const json_t *json, const char *key)
 {
 	const char *hex;
@@ -140,7 +150,7 @@ static int read_task(struct kl_study_task *task, const json_t *json)
 {
 	int err;
 
-	if ((err = copy_slug(&task->id, json, "id")) < 0 ||
+	if ((err = copy_id(&task->id, json)) < 0 ||
 	    (err = copy_slug(&task->workload, json, "workload")) < 0 ||
 	    (err = copy_line_or_null(&task->lineage, json, "lineage")) < 0 ||
 	    (err = copy_line(&task->place, json, "place")) < 0 ||
@@ -162,7 +172,7 @@ static int read_arm(struct kl_study_arm *arm, const json_t *json)
 	json_t *setup;
 	int err;
 
-	if ((err = copy_slug(&arm->id, json, "id")) < 0 ||
+	if ((err = copy_id(&arm->id, json)) < 0 ||
 	    (json_object_get(json, "skill") && (err = copy_slug(&arm->skill, json, "skill")) < 0) ||
 	    (err = kl_json_obj(&setup, json, "setup")) < 0)
 		return err;
@@ -175,6 +185,22 @@ static int read_arm(struct kl_study_arm *arm, const json_t *json)
 	/* a setup does not own its memory, and no plan can give one */
 	if (kl_steal(&arm->setup.memory))
 		return kl_error(KL_EINVALID, "policy '%s': a study has no memory", arm->id);
+	return 0;
+}
+
+/* Check that each id is that of one task or one policy, so that no two cells are the same. */
+static int check_ids(const struct kl_study *study)
+{
+	for (size_t i = 0; i < study->ntask; i++)
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(study->task[i].id, study->task[k].id))
+				return kl_error(KL_EINVALID, "two tasks have the id '%s'",
+						study->task[i].id);
+	for (size_t i = 0; i < study->narm; i++)
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(study->arm[i].id, study->arm[k].id))
+				return kl_error(KL_EINVALID, "two policies have the id '%s'",
+						study->arm[i].id);
 	return 0;
 }
 
@@ -206,7 +232,7 @@ static int read_rows(struct kl_study *out, const json_t *json)
 
 		err = read_arm(&out->arm[i], json_array_get(arms, i));
 	}
-	return err;
+	return err < 0 ? err : check_ids(out);
 }
 
 int kl_study_from_json(struct kl_study *out, const json_t *json)

@@ -145,6 +145,27 @@ static void test_frozen(void **state)
 	}
 }
 
+/* Two cells with the same name would be one search. */
+static void test_ids(void **state)
+{
+	static const char *const key[] = { "tasks", "policies" };
+	static const char *const says[] = { "two tasks have the id", "two policies have the id" };
+	KL_AUTO(json_decrefp) json_t *dot = frozen_json();
+	struct kl_study study = { 0 };
+
+	for (size_t i = 0; i < KL_ARRAY_SIZE(key); i++) {
+		KL_AUTO(json_decrefp) json_t *json = frozen_json();
+		json_t *rows = json_object_get(json, key[i]);
+
+		json_array_append(rows, json_array_get(rows, 0));
+		assert_error(KL_EINVALID, says[i], kl_study_from_json(&study, json));
+		kl_study_release(&study);
+	}
+	kl_json_set_str(json_array_get(json_object_get(dot, "tasks"), 0), "id", "a.b");
+	assert_error(KL_EINVALID, "'id' must have no '.'", kl_study_from_json(&study, dot));
+	kl_study_release(&study);
+}
+
 /* The memory of a setup would be freed with the document. */
 static void test_memory(void **state)
 {
@@ -165,7 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults), cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_torn),     cmocka_unit_test(test_frozen),
-		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_ids),      cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
