@@ -131,13 +131,14 @@ static int import_file(struct kl_repo *repo, char **argv, const struct args *arg
 	file.len = text.len;
 	if ((err = kl_memory_import(&n, entries, &file)) < 0)
 		return kl_error_in(err, "'%s'", argv[1]);
-	printf("%zu entr%s read, %zu new\n", n, n == 1 ? "y" : "ies",
-	       json_object_size(entries) - json_object_size(before));
-	if (json_equal(entries, before))
-		return 0;
 	message = kl_asprintf("memory: import %zu entr%s from %s\n", n, n == 1 ? "y" : "ies",
 			      args->from);
-	return kl_memory_store(repo, argv[0], &tip, entries, message);
+	if (!json_equal(entries, before) &&
+	    (err = kl_memory_store(repo, argv[0], &tip, entries, message)) < 0)
+		return err;
+	printf("%zu entr%s read, %zu new\n", n, n == 1 ? "y" : "ies",
+	       json_object_size(entries) - json_object_size(before));
+	return 0;
 }
 
 static int retract_entry(struct kl_repo *repo, char **argv, const struct args *args)

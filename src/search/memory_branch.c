@@ -96,6 +96,9 @@ int kl_memory_store(struct kl_repo *repo, const char *name, const git_oid *was,
 	git_oid commit;
 	int err;
 
+	if (json_object_size(entries) > MOST_ENTRIES)
+		return kl_error(KL_EINVALID, "memory '%s' would have more than %d entries", name,
+				MOST_ENTRIES);
 	if (is_new && (err = kl_refs_can_create(repo, ref)) < 0)
 		return err;
 	if ((err = write_tree(&spec.tree, repo, entries)) < 0 ||

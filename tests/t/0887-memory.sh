@@ -41,6 +41,7 @@ test_expect_success 'import, once and again; show; retract' '
 test_expect_success 'a file that is not what it should be is refused whole, by its line' '
 	(cd t && printf "fine||1\nbad\n" >bad && fail_as "line 2: the line is not" adaexplore bad && printf "x||99999999\n" >bad && fail_as "must be a number up to" adaexplore bad &&
 	printf "x||3.5\n" >bad && fail_as "must be a number" adaexplore bad && printf "||3\n" >bad && fail_as "is empty" adaexplore bad && printf "a\0b||3\n" >bad && fail_as "not text in UTF-8" adaexplore bad && : >bad && fail_as "has no entry" adaexplore bad && perl -e "print \"x\" x 2000, \"||3\n\"" >bad && fail_as "at most 1000 bytes" adaexplore bad &&
+	perl -e "print qq(rule \$_||1\n) for 1 .. 10000" >bad && fail_as "would have more than 10000 entries" adaexplore bad &&
 	echo "[]" >bad && fail_as "optimization_strategies" kernelblaster bad && sed "s/0.8,/1e300,/" ../base.json >bad && fail_as "confidence_ppm" kernelblaster bad && sed "s/20.0/-1e9/" ../base.json >bad && fail_as "saved_ppm" kernelblaster bad && sed "s/\"tiling\"/\"..\\/x\"/" ../base.json >bad && fail_as "must be slugs" kernelblaster bad &&
 	sed "s/\"tiling\"/null/" ../base.json >bad && fail_as "must be slugs" kernelblaster bad && exits 128 git klineage memory show nobody 2>err && says "there is no memory" err && exits 129 git klineage memory import --from gepa --language c peer ../rules 2>err && exits 129 git klineage memory import --from adaexplore peer ../rules 2>err && says "language must name" err)
 '
