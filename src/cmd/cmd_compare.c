@@ -96,9 +96,9 @@ static int find_state(struct side *side, struct kl_repo *repo, const char *workl
 		err = find_in_lineage(&side->rev, &there, repo, side->word);
 		if (err == KL_ENOTFOUND && !there) {
 			err = kl_error(KL_ENOTFOUND, "%s", why);
-			kl_error_hint(err, "a state is a revision, a lineage "
-					   "(<workload>/<name>), or a step of one "
-					   "(<workload>/<name>:K_3)");
+			return kl_error_hint(err, "a state is a revision, a lineage "
+						  "(<workload>/<name>), or a step of one "
+						  "(<workload>/<name>:K_3)");
 		}
 	}
 	if (!err)

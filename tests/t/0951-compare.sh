@@ -45,7 +45,7 @@ test_expect_success 'other contracts do not compare, and what is no state is ref
 		exits 125 git klineage compare -w nothing main other 2>../workload
 	)
 	cat differ none step workload &&
-	says "the contracts of '\''main'\'' and '\''other'\'' differ" differ && says "git klineage gate main other" differ && says nonsense none && says "a state is a revision" none &&
+	says "the contracts of '\''main'\'' and '\''other'\'' differ" differ && says "git klineage gate main other" differ && says "git-klineage: no revision '\''nonsense'\'' in" none && says "a state is a revision" none &&
 	says "K_0 to K_2" step && says "expected two states" one && says "expected two states" no && says "nothing" workload
 '
 
