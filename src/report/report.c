@@ -94,8 +94,11 @@ static void write_lead(struct kl_buf *buf, const struct kl_report_content *conte
 	kl_page_or_dash(buf, view->step[0].step.termination);
 	kl_buf_addf(buf, "; %zu rejected.", view->rejected);
 	if (content->speed[view->n - 1].share.ppm > 0 && *content->reference) {
-		kl_buf_addf(buf, " The expert is at %.2f of the speed of ",
-			    (double)content->speed[view->n - 1].share.ppm / 1e6);
+		int64_t ppm = content->speed[view->n - 1].share.ppm;
+
+		kl_buf_addf(buf, " The expert is at %s%.2f of the speed of ",
+			    ppm < 10000 ? "less than " : "",
+			    ppm < 10000 ? 0.01 : (double)ppm / 1e6);
 		kl_html_add(buf, content->reference);
 		kl_buf_addch(buf, '.');
 	}

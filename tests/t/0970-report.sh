@@ -234,6 +234,13 @@ test_expect_success BROWSER 'what it paints is neither empty nor a blot, figures
 	look blank.html 900 --screenshot="$PWD/shot.png" >/dev/null && perl ink.pl <shot.png >ink && test "$(cat ink)" = 0
 '
 
+test_expect_success 'a lineage of one state, far below the reference, is not at 0.00 of it' '
+	git clone -q --mirror repo one && (
+		cd one && git update-ref refs/heads/klineage/lineage/cuda-topk/one "$(git rev-list --reverse --first-parent klineage/lineage/cuda-topk/sm_90-12b611a | head -n 1)" &&
+		git klineage report cuda-topk/one
+	) >one.html && says "The expert is at less than 0.01 of the speed of cub.topk" one.html && says "0 steps, complete" one.html && ! grep -E "(x[12]?|y[12]?|points|d)=\"[^\"]*(nan|inf)" one.html
+'
+
 test_expect_success 'the same lineage gives the same page' '
 	git init -q other && git -C other fetch -q ../repo "refs/heads/klineage/*:refs/heads/klineage/*" "refs/klineage/*:refs/klineage/*" "refs/notes/*:refs/notes/*" &&
 	(cd other && TZ=Asia/Tokyo LC_ALL=C.UTF-8 git klineage report cuda-topk/sm_90-12b611a) >out && test_cmp page.html out
