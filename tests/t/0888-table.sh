@@ -17,8 +17,8 @@ answering "$PWD/answers"
 search () { git klineage search --rewriter exec --exec "$model" -q --judge recorded --table ../scale.jsonl "$@"; }
 
 test_expect_success 'the states of a lineage, a comment and a syntax error for each, judged by the gate' '
-	steps repo >out 2>err || { cat out err; false; } &&
-	(cd repo && git config klineage.profileMs 100 && before=$(git for-each-ref) && build ../scale.jsonl >out && cat out && says "lineage  5" out && says "broken   5" out &&
+	steps repo 20 >out 2>err || { cat out err; false; } &&
+	(cd repo && before=$(git for-each-ref) && build ../scale.jsonl >out && cat out && says "lineage  5" out && says "broken   5" out &&
 	test "$before" = "$(git for-each-ref)" && git klineage table show --json ../scale.jsonl) >out && tail -n 1 out >json &&
 	test "$(ask "join q( ), map { \$s{qq(K_\$_)}{verdict} } 0 .. 4")" = "pass pass pass pass pass" &&
 	test "$(ask "join q( ), map { \$s{qq(K_\$_.broken)}{class} } 0 .. 4")" = "compile compile compile compile compile" &&

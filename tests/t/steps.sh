@@ -59,10 +59,10 @@ commit () {
 	git add . && git commit -q -F .git/message
 }
 
-# steps <repository>: make a repository with the lineage scale/x of the four steps
+# steps <repository> [<ms>]: make a repository with the lineage scale/x of the four steps, each state measured for <ms>
 steps () {
 	git init -q "$1" && (
-		cd "$1" && git config klineage.profileMs 300 && contract . scale scale.c "v $chain" &&
+		cd "$1" && git config klineage.profileMs "${2:-300}" && contract . scale scale.c "v $chain" &&
 		commit plain && commit pass pass && commit half pass half && commit guard pass half guard &&
 		commit rest pass half guard rest &&
 		git klineage deopt --keep-all --rewriter history --no-rederive --name x
