@@ -15,10 +15,20 @@ then
 	test_done
 fi
 
+# judge <card>...: judge the trials of these cards again; repeat if noise left one unrecorded, since noise never makes a trial
+judge () {
+	for i in 1 2 3 4 5 6; do
+		GIT_CEILING_DIRECTORIES=$PWD "$KLINEAGE_TOP/tests/trials.sh" "$KLINEAGE_BUILD" "$@" >out 2>err || { cat out err; return 1; }
+		grep "too noisy to tell" err || return 0
+	done
+	return 1
+}
+
+# the second card, its intent and the card without conditions each make the kernel some four times as fast
 test_expect_success 'a card that no arm could use, and one that all arms made faster' '
-	GIT_CEILING_DIRECTORIES=$PWD "$KLINEAGE_TOP/tests/trials.sh" "$KLINEAGE_BUILD" radix-select pad-input >out 2>err || { cat out err; false; } &&
-	cat out && says "radix-select-0291a09 on gdn/" out && says "failed, no-edit" out && says "only the intent: failed, no-edit" out &&
-	says "pad-input-1d034fb on sgemm/" out && grep "^its intent alone" out
+	judge radix-select vector-loop && cat out && says "radix-select-0291a09 on gdn/" out && says "failed, no-edit" out &&
+	says "only the intent: failed, no-edit" out && says "vector-loop-ead1515 on topk/" out && says "  passed; " out &&
+	says "only the intent: passed; " out && says "without conditions and risks: passed; " out && grep "^its intent alone" out
 '
 
 test_done
