@@ -118,8 +118,8 @@ test_expect_success 'killed while a model answers, it goes on to the same cells,
 	mkdir -p fresh/.git/klineage && cp -R t/.git/klineage/cache fresh/.git/klineage/ && cp -R fresh whole && : >"$ANSWERS/log" &&
 	(cd whole && study run pair --exec "$model") && asked | sort | uniq -c >want && : >"$ANSWERS/log" && echo t2-coder.0 >"$ANSWERS/slow" && rm -f "$ANSWERS/at" &&
 	{ (cd fresh && exec git-klineage study run pair --exec "$model" >out 2>&1) & pid=$!; } &&
-	for i in $(seq 1 300); do test -e "$ANSWERS/at" && break; sleep 0.1; done; test -e "$ANSWERS/at" && kill -9 $pid && { wait $pid; :; } &&
-	rm "$ANSWERS/slow" && sleep 1 && (cd fresh && study run pair --exec "$model" >out && cat out && study cells pair --porcelain >cells && cut -f5 cells | grep -c ended | grep -x 4) &&
+	for i in $(seq 1 600); do test -e "$ANSWERS/at" && break; sleep 0.1; done; test -e "$ANSWERS/at" && kill -9 $pid && { wait $pid; :; } &&
+	rm "$ANSWERS/slow" && (cd fresh && for i in $(seq 1 100); do study run pair --exec "$model" >out 2>err && break; sleep 0.2; done && cat out err && study cells pair --porcelain >cells && cut -f5 cells | grep -c ended | grep -x 4) &&
 	for ref in $(git -C whole for-each-ref --format="%(refname)" refs/klineage/study refs/klineage/cells); do
 		test "$(git -C fresh rev-parse $ref)" = "$(git -C whole rev-parse $ref)" || exit 1
 	done && test "$(asked | grep -c t1)" = 4
