@@ -34,7 +34,7 @@ test_expect_success 'another clone makes the same chain; another seed another on
 
 test_expect_success 'killed, it goes on to the same chain' '
 	{ (cd fresh && exec git-klineage search -q --judge recorded --table c-topk --provider table --policy adaexplore --candidates 5 topk >out 2>&1) & pid=$!; } &&
-	for i in $(seq 1 300); do git -C fresh rev-parse -q --verify $ref/adaexplore-1 >out && break; sleep 0.05; done; kill -9 $pid; wait $pid;
+	for i in $(seq 1 1200); do git -C fresh rev-parse -q --verify $ref/adaexplore-1 >out && break; sleep 0.05; done; kill -9 $pid; wait $pid;
 	(cd fresh && ran git klineage search -q --continue --name adaexplore-1 topk >out && says "evidence: simulated" out && git klineage fsck) &&
 	test "$(git -C fresh rev-parse $ref/adaexplore-1)" = "$(git -C repo rev-parse $ref/adaexplore-1)"
 '
