@@ -87,7 +87,7 @@ test_expect_success 'killed while the model answers, it goes on to the same chai
 	(cd whole && search --policy climb --candidates 4 scale >out; says "ticket 4" out) && : >"$ANSWERS/log" &&
 	echo t3-coder.0 >"$ANSWERS/slow" && rm -f "$ANSWERS/at" &&
 	{ (cd torn && exec git-klineage search --rewriter exec --exec "$model" -q --policy climb --candidates 4 scale >out 2>&1) & pid=$!; } &&
-	for i in $(seq 1 300); do test -e "$ANSWERS/at" && break; sleep 0.1; done; test -e "$ANSWERS/at" && kill -9 $pid && { wait $pid; :; } &&
+	for i in $(seq 1 600); do test -e "$ANSWERS/at" && break; sleep 0.1; done; test -e "$ANSWERS/at" && kill -9 $pid && { wait $pid; :; } &&
 	rm "$ANSWERS/slow" && test "$(git -C torn rev-list --count $ref/climb-1 ^HEAD)" -ge 3 &&
 	(cd torn && git klineage search --continue --name climb-1 -q scale >out; says "ticket 4 on 2: fail, wrong-" out && git klineage fsck) &&
 	test "$(git -C torn rev-parse $ref/climb-1)" = "$(git -C whole rev-parse $ref/climb-1)" &&
