@@ -355,7 +355,7 @@ static int measure_best(void *payload)
 	if (err < 0 || (err = kl_candidate_judge(&confirming->judgement, opts->gate, best,
 						 opts->root, !remote)) < 0)
 		return err;
-	if (!remote || confirming->judgement->deferred ||
+	if (!remote || confirming->judgement->deferred || !link->event ||
 	    strcmp(confirming->judgement->event->id, link->event) != 0)
 		return 0;
 	kl_judgement_free(kl_steal(&confirming->judgement));
