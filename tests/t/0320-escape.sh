@@ -81,7 +81,7 @@ do
 		name=${attempt%:*} number=${attempt#*:}
 		test_expect_success "$level: $name" '
 			cp $name.c repo/mm.c &&
-			(cd repo && KLINEAGE_JAIL=$level exits 1 git klineage gate --worktree --no-profile --json) >event &&
+			(cd repo && KLINEAGE_JAIL=$level exits 1 git klineage gate --worktree --fresh --no-profile --json) >event &&
 			refused event $name $number
 		'
 	done
