@@ -108,12 +108,14 @@ static void add_mean(struct kl_buf *out, const json_t *row, const char *key)
 		kl_buf_adds(out, " - |");
 }
 
-static void add_final(struct kl_buf *out, const json_t *policies)
+static void add_final(struct kl_buf *out, const json_t *policies, bool real)
 {
 	bool measured = false;
 
 	for (size_t i = 0; i < json_array_size(policies); i++)
 		measured = measured || kl_json_int_or(json_array_get(policies, i), "finals", 0) > 0;
+	if (!real)
+		return;
 	if (!measured) {
 		kl_buf_adds(out, "\nThe winners have not been measured again yet (`git klineage "
 				 "study final`). The best of many noisy measurements looks faster "
@@ -259,7 +261,7 @@ void kl_study_report_markdown(struct kl_buf *out, const json_t *report)
 	}
 	add_speeds(out, policies);
 	add_tasks(out, policies);
-	add_final(out, policies);
+	add_final(out, policies, !strcmp(kl_json_str_or(report, "evidence", ""), "real"));
 	add_pairs(out, json_object_get(report, "pairs"));
 	add_fast(out, policies);
 	add_validity(out, policies);
