@@ -60,7 +60,10 @@ static int read_text(struct kl_buf *out, struct kl_repo *repo, const git_oid *co
 	if ((err = kl_repo_tree_of(&tree, repo, commit)) < 0 ||
 	    (err = kl_repo_tree_entry(&blob, NULL, repo, &tree, FILE_NAME)) < 0)
 		return err;
-	return kl_repo_blob_read(out, repo, &blob, MOST_BYTES);
+	err = kl_repo_blob_read(out, repo, &blob, MOST_BYTES);
+	return !err && strlen(out->ptr) != out->len ?
+		       kl_error(KL_EINVALID, "the file contains a zero byte") :
+		       err;
 }
 
 static int read_lines(struct kl_final *out, const char *text)

@@ -92,7 +92,9 @@ test_expect_success 'winners are measured again, apart, and only once each round
 	git notes --ref klineage/gate show klineage/search/scale/pair.scale.hill.1 >note && git notes --ref klineage/gate show klineage/search/scale/pair.scale.best-of-n.1 >>note && grep -q "$event" note &&
 	study report pair >out && cat out && says "Winners measured again" out && says "| hill | 2 | " out && git klineage fsck && git klineage study replay pair &&
 	final=$(git rev-parse $refs/final) && blob=$(sed "1s/\"speed_ppm\":[0-9]*/\"speed_ppm\":9000000000000000000/" lines | git hash-object -w --stdin) && tree=$(printf "100644 blob %s\tfinal.jsonl\n" $blob | git mktree) && git update-ref $refs/final $(git commit-tree -m x -p $final $tree) &&
-	exits 128 study report pair 2>err && cat err && says "line 1" err && says "speed_ppm" err && exits 1 git klineage fsck && git update-ref $refs/final $final)
+	exits 128 study report pair 2>err && cat err && says "line 1" err && says "speed_ppm" err && exits 1 git klineage fsck &&
+	blob=$({ cat lines && printf "\\0\n"; } | git hash-object -w --stdin) && tree=$(printf "100644 blob %s\tfinal.jsonl\n" $blob | git mktree) && git update-ref $refs/final $(git commit-tree -m x -p $final $tree) &&
+	exits 128 study report pair 2>err && says "zero byte" err && git update-ref $refs/final $final)
 '
 
 test_expect_success 'candidates become rows to train with' '
