@@ -123,9 +123,10 @@ int kl_adopt_find_entry(struct kl_adopt_entry *out, const struct kl_adopting *ad
 int kl_adopt_parse(struct kl_contract **out, const struct kl_adopting *adopting,
 		   const struct kl_skeleton_build *build, const struct kl_adopt_entry *entry);
 /**
- * Compile the kernel's file, with `compile`, and find the symbol of the entry: in C its name, in
- * C++ the one that the compiler gives it (backend/c/cxx.h). Return KL_ENOTFOUND if the file does
- * not define the entry, or other files cannot call it. The caller frees the symbol.
+ * Compile the kernel's file and find the symbol of the entry function. In C the symbol is the
+ * function's name; in C++ it is the mangled name (backend/c/cxx.h). Return KL_ENOTFOUND if the file
+ * does not define the entry, or if the entry is not visible to other files. The caller frees the
+ * symbol.
  */
 typedef int kl_adopt_compile_fn(struct kl_object **out, struct kl_adopting *adopting,
 				const char *path, const struct kl_options *options);

@@ -191,7 +191,7 @@ const struct kl_backend *kl_backend_of(const struct kl_contract *contract);
 int kl_backend_find(const struct kl_backend **out, const struct kl_backends *all,
 		    const struct kl_contract *contract);
 /**
- * Return true if the kernel of an event with this platform and tier had host code, which ran behind
+ * Return true if events with this platform and tier are about kernels whose host code ran behind
  * the worker's wall (worker/gpu/wall.h).
  */
 bool kl_backend_is_walled(const struct kl_backends *all, const char *platform, enum kl_tier tier);

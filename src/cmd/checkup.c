@@ -245,7 +245,7 @@ static void check_clock(struct kl_checkup *checkup)
 
 /* --- the clone ---------------------------------------------------------------------------------- */
 
-/* Return true if klineage.signers names a commit without a list, so that it allows nobody. */
+/* Return true if klineage.signers names a commit that has no list of signers: it allows nobody. */
 static bool lacks_list(struct kl_repo *repo, const char *rev)
 {
 	KL_AUTO(kl_buf_release) struct kl_buf list = KL_BUF_INIT;

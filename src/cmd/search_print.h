@@ -6,7 +6,7 @@
 
 /* search_print - prints what a search did, or would do, as text or as JSON. */
 
-/** The data of a search that is printed. */
+/** The data that is printed about a search. */
 struct kl_search_result {
 	const struct kl_cell *cell;
 	struct kl_session *session;

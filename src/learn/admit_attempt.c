@@ -35,9 +35,10 @@ static void set_class(struct kl_attempt *attempt, const char *class_)
 /* --- judging an edit -------------------------------------------------------------------------- */
 
 /*
- * Return log(ratio) / log(gain of the state's own next step), in millionths; 0 if the edit gained
- * nothing. Return -1 if the next step has another mechanism than the card, was measured on another
- * platform than `platform`, or gained nothing.
+ * Return which part of the gain of the state's own next step an edit gained, whose speed relative
+ * to the state is `ratio`: log(ratio) / log(gain of that step), in millionths; 0 if the edit gained
+ * nothing. Return -1 if the step's mechanism is not that of the card, or if the step was measured
+ * on a platform other than `platform`, or if it gained nothing.
  */
 static int64_t part_of(const struct kl_admit_state *state, const struct kl_ratio *ratio,
 		       const char *platform)

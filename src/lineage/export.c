@@ -148,7 +148,7 @@ static int export_root(struct exporter *exporter)
 	return err < 0 ? err : put_events(exporter, &exporter->view.step[0].commit);
 }
 
-/* Export K_i' as a patch on K_{i-1}, in the same form as K_i. */
+/* Export K_i', the re-derived K_i, as a patch on K_{i-1}, in the same form as that of K_i. */
 static int export_rederived(struct exporter *exporter, size_t i, const git_oid *second,
 			    const git_oid *before, json_t *entry)
 {

@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "probe/points_parts.h"
 
-#define MAX_BYTES ((int64_t)32 << 20)  /* most bytes of a point's tensors */
-#define MAX_VOLUME ((double)(1 << 24)) /* greatest product of a point's dims */
-#define MAX_VALUE 4096                 /* greatest value of a dim that is changed */
+#define MAX_BYTES ((int64_t)32 << 20)  /* maximum total size of a point's tensors, in bytes */
+#define MAX_VOLUME ((double)(1 << 24)) /* maximum product of a point's dims */
+#define MAX_VALUE 4096                 /* maximum value of a dim that is changed */
 #define BASES 3                        /* points of the contract that others are made from */
 #define ROUND_SIZE 96                  /* a multiple of most tiles */
 #define PAIR_VALUES 8                  /* values of each dim in a pair */

@@ -44,8 +44,8 @@ void kl_quantities_release(struct kl_quantities *quantities);
 void kl_quantities_at(int64_t *value, const struct kl_quantities *quantities,
 		      const struct kl_probe_point *point);
 /**
- * Add the facts of a point for predicates: dims, quantities (addresses only where the point says
- * them), `bytes(<tensor>)`, `esize(<tensor>)` (the bytes of an element) and `values`.
+ * Add the facts of a point for predicates: dims, quantities (addresses only if the point has
+ * them), `bytes(<tensor>)`, `esize(<tensor>)` (bytes for each element) and `values`.
  */
 void kl_quantities_facts(struct kl_known *known, const struct kl_quantities *quantities,
 			 const struct kl_probe_point *point);

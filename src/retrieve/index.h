@@ -49,8 +49,8 @@ struct kl_index_card {
 	struct kl_index_list sound_said;
 	struct kl_index_list evidence; /* pairs of strings: lineage, and step in decimal; sorted */
 	/*
-	 * a string for each pair of `evidence`: the index of its row in decimal, or "" if it has
-	 * none
+	 * for each pair in `evidence`, the decimal index of its row in the card's evidence, or ""
+	 * if it has no row
 	 */
 	struct kl_index_list evidence_row;
 	struct kl_index_list useful; /* predicates, as strings */

@@ -83,7 +83,7 @@ static int check_card(bool *out, const struct fit_query *query, size_t card)
 	return 0;
 }
 
-/* Mark the cards that a fitting card requires as fitting too. */
+/* Also mark as fitting each card that a fitting card requires. */
 static void keep_required(struct kl_retrieval *retrieval)
 {
 	for (size_t i = 0; i < retrieval->n; i++)

@@ -189,7 +189,7 @@ static bool has_key(const struct kl_target_point *point, const char *key)
 	return false;
 }
 
-/* Add the extents of the roles that follow from the shapes of the tensors (roles.h). */
+/* Derive the extents of the roles (roles.h) from the shapes of the tensors, and add them. */
 static void put_roles(struct kl_target_point *point, const struct kl_target *target,
 		      const struct kl_contract *contract, const struct kl_dims *dims)
 {

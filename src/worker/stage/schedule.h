@@ -46,8 +46,8 @@ int64_t kl_schedule_cost(const struct kl_schedule *schedule);
  */
 enum kl_saving kl_schedule_saving(const struct kl_schedule *schedule);
 /**
- * Return the number of inputs for which there is time if the first input is called twice. It is at
- * least 2.
+ * Return on how many inputs the kernel can be called in the time that is left, if it is called
+ * twice on the first input. The result is at least 2.
  */
 size_t kl_schedule_affordable(const struct kl_schedule *schedule);
 /** Set `left` from the calls made so far. */

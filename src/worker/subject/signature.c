@@ -48,7 +48,10 @@ static ffi_type *type_of(enum kl_dtype dtype)
 	KL_BUG("dtype %d", (int)dtype);
 }
 
-/* Prepare for the returned value, if the last argument is one. */
+/*
+ * Return the type that the function returns. If the last argument stands for the return value, set
+ * the number of that argument and the value's size in `frame`; otherwise the type is void.
+ */
 static ffi_type *prepare_returned(struct kl_frame *frame, const struct kl_wire *wire)
 {
 	uint32_t last = wire->nargs - 1;
