@@ -94,7 +94,9 @@ char *kl_locus_missing(struct kl_target *target, const struct kl_card *card,
 	char *why = why_useless(target, card);
 	const char *lacks;
 
-	if (why || knows_operator(target, card) || finds_loops(card, surface))
+	/* nothing is known of an operator that the taxonomy lacks, so it is not unrelated either */
+	if (why || kl_taxonomy_op(target->tax, target->op) < 0 || knows_operator(target, card) ||
+	    finds_loops(card, surface))
 		return why;
 	if (!find_lacking(&lacks, target, card))
 		return is_general(target, card) ?
