@@ -28,6 +28,7 @@ fsck|findings|fsck
 init|templates|init --list
 status|states|status
 doctor|findings|doctor --no-clock
+study|cells|study cells toy
 step|-|step --quiet --workload bad
 gate|-|gate --worktree --quick --workload scale
 lift|cards|lift --dry-run ../more
@@ -48,7 +49,9 @@ test_expect_success 'a repository with something of everything' '
 		cd repo && git klineage import --json "$lineage" >../imported && mkdir k &&
 		git archive klineage/lineage/cuda-topk/sm_90-12b611a | tar -x -C k &&
 		mkdir s && contract s scale scale.c v && plain s/scale.c scale v "" && mkdir bad && contract bad bad bad.c v && plain bad/bad.c bad v "" &&
-		git add . && git commit -q -m expert && plain bad/bad.c bad "v + 1" "" &&
+		git add . && git commit -q -m expert &&
+		printf "%s\n" "klineage-study: 1" "name: toy" "tasks: [{id: scale, workload: scale, root: HEAD}]" "policies: [{policy: climb}]" "seeds: 2" \
+			"budget: {usd: \"0.50\", candidates: 2}" "model: {provider: exec, name: fake}" "judge: {mode: real}" >../plan.yaml && git klineage study start ../plan.yaml && plain bad/bad.c bad "v + 1" "" &&
 		git remote add origin ../up.git && git klineage hooks install && git klineage lift >/dev/null 2>&1 &&
 		cp -R "$KLINEAGE_TOP/skills/lineages/cuda-gdn-cumsum" ../more
 	) && says "\"schema\":\"klineage.imported/1\"" imported && says "\"steps\":11" imported &&
