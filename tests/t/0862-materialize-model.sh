@@ -150,7 +150,7 @@ test_expect_success 'fsck reads the mark of a free step' '
 		made=$(sed "$1" said | git commit-tree -p $tip^ $tip^{tree}) && git notes --ref klineage/gate copy -f $tip $made &&
 		at=$(printf "kept: x\n\nKlineage-Outcome: best\n" | git commit-tree -p $made -p refs/klineage/nodes/shift/full $tip^{tree}) && git update-ref refs/klineage/nodes/shift/bad $at
 	} &&
-	relink "s/no-card/no-idea/" && exits 1 git klineage fsck >out && says "says '\''no-idea'\'' instead of why it is a free step" out &&
+	relink "s/no-card/no-idea/" && exits 1 git klineage fsck >out && says "has '\''no-idea'\'' in place of the reason for a free step" out &&
 	relink "s/^Klineage-Free.*/&\nKlineage-Skill: x@$(git rev-parse $tip:src/shift.c)/" && exits 1 git klineage fsck >out && cat out && says "names a card, but is marked as a free step" out)
 '
 
