@@ -16,9 +16,8 @@
  */
 int kl_branch_current(char **out, struct kl_repo *repo);
 /**
- * Check that no operation of git that ends in a commit of its own is in progress in this worktree:
- * a merge, a rebase, a cherry-pick, a revert, `git am`, a bisection. Return KL_EBUSY if one is;
- * hints say how to end it.
+ * Check that no git operation is in progress in this worktree: no merge, rebase, cherry-pick,
+ * revert, `git am` or bisection. Return KL_EBUSY if one is; a hint says how to end it.
  */
 int kl_branch_idle(struct kl_repo *repo);
 

@@ -70,7 +70,7 @@ static void add_text(struct kl_buf *out, const struct kl_shape *shape)
 	kl_buf_adds(out, "</text>\n");
 }
 
-/* End the element of a shape; its description is shown when somebody points at it. */
+/* Close the element of a shape. Its description is a tooltip. */
 static void close_shape(struct kl_buf *out, const struct kl_shape *shape, const char *element)
 {
 	if (!shape->text) {

@@ -30,12 +30,12 @@ void kl_figure_steps(struct kl_drawing *out, const struct kl_report_content *con
  */
 bool kl_figure_cost(struct kl_drawing *out, const struct kl_report_content *content,
 		    const struct kl_ledger *ledger, int width);
-/**
- * Draw the speeds of several lineages in one figure, each in percent of its own reference. Lineages
- * differ in dashes and marks, and each is named at its end; beyond KL_FIGURE_LINEAGES, the rest is
- * left out.
- */
+/** maximum number of lineages in one figure */
 #define KL_FIGURE_LINEAGES 3
+/**
+ * Draw one curve for each lineage: its speed in percent of its reference. The curves have different
+ * dashes and marks, and a name at the end. Lineages beyond KL_FIGURE_LINEAGES are left out.
+ */
 void kl_figure_lineages(struct kl_drawing *out, const struct kl_report_content *content, size_t n,
 			int width);
 

@@ -304,7 +304,10 @@ static json_t *pairs_json(const struct kl_study_results *results, const struct k
 
 /* --- the document ---------------------------------------------------------------------------- */
 
-/* Set the deviation between seeds, pooled over the policies, and what it can tell apart. */
+/*
+ * Set the standard deviation of ln(speed) between seeds, pooled over the policies, and the smallest
+ * ratio of speeds that the study can detect with it.
+ */
 static void set_power(json_t *json, const struct kl_study_results *results,
 		      const struct kl_strata *strata)
 {

@@ -11,8 +11,9 @@
  *
  * It is told beside each request which role is asked, which kernel is changed and what is shown, and
  * never reads the text of the request. Its replies have the form that every model's have, so that
- * the same parser reads them. It draws what it does by its skill (skill.h), from the key of the
- * search, the ticket and the number of the request, so it answers the same again.
+ * the same parser reads them. Its choices are random draws with the probabilities of its skill
+ * (skill.h). The draws follow from the key of the search, the ticket and the number of the request,
+ * so the same request always gets the same answer.
  */
 struct kl_player {
 	const struct kl_search_table *table;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* `deaf` is `middling` without attention to what it is shown: the control of every memory. */
+/* `deaf` is `middling`, but ignores what it is shown: the control for memories. */
 const struct kl_skill kl_skills[] = {
 	{ "weak", .80, .70, .60, .4, .85, 2.0, .8, .8, .5 },
 	{ "middling", .95, .85, .80, .5, .90, 1.0, .5, .5, .8 },

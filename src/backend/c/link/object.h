@@ -63,9 +63,9 @@ struct kl_object {
 };
 
 /**
- * Read an object. Return KL_ENO if the file exceeds a limit, or a name in it is not plain. The
- * message says what is wrong. No compiler makes such a file from an ordinary kernel. Return KL_EIO
- * if the file cannot be read or is not a valid ELF file for x86-64.
+ * Read an object. Return KL_ENO if the file exceeds a limit or contains a name that is not plain,
+ * which no compiler produces for an ordinary kernel. Return KL_EIO if the file cannot be read or is
+ * not a valid ELF file for x86-64.
  */
 int kl_object_read(struct kl_object **out, const char *path);
 /** Read an object from memory, which is copied; `name` replaces the path in messages. */
