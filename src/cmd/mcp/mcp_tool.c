@@ -1,54 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/mcp/mcp_tool.h"
 
-#include <regex.h>
 #include <string.h>
 
-#include "base/error.h"
-
-enum kind { TEXT, WORD, WORDS, BOOL, INT, EDITS, TRAITS };
-
-struct kl_mcp_param {
-	const char *name;
-	enum kind kind;
-	const char *option; /* name of the option; NULL: passed after "--" or in the document */
-	const char *help;
-	/* for TEXT: a regular expression that means the same in POSIX ERE and in ECMA-262 */
-	const char *pattern;
-	const char *words; /* for WORD and WORDS: the allowed words, "a|b" */
-	int64_t min, max;  /* range of an INT, or number of edits; max: bytes of a TEXT */
-	bool required;
-};
+#include "cmd/mcp/mcp_param.h"
 
 #define SLUG "[a-z0-9][a-z0-9._-]{0,63}"
-#define LIST_END                                                \
-	{                                                       \
-		NULL, TEXT, NULL, NULL, NULL, NULL, 0, 0, false \
+#define LIST_END                                                       \
+	{                                                              \
+		NULL, KL_MCP_TEXT, NULL, NULL, NULL, NULL, 0, 0, false \
 	}
 #define P_WORKLOAD(option)                                                                   \
 	{                                                                                    \
-		"workload", TEXT, option,                                                    \
+		"workload", KL_MCP_TEXT, option,                                             \
 			"Which kernel, by its contract's name; needed if there are several", \
 			"^" SLUG "$", NULL, 0, 64, false                                     \
 	}
 #define P_LINEAGE                                                                       \
 	{                                                                               \
-		"lineage", TEXT, NULL,                                                  \
+		"lineage", KL_MCP_TEXT, NULL,                                           \
 			"<workload> or <workload>/<name>; needed if there are several", \
 			"^" SLUG "(/" SLUG ")?$", NULL, 0, 129, false                   \
 	}
-#define P_REV(name, option, help)                                                                  \
-	{                                                                                          \
-		name, TEXT, option, help, "^[A-Za-z0-9_./@][A-Za-z0-9_./@^~{}+-]*$", NULL, 0, 250, \
-			false                                                                      \
-	}
-#define P_BOOL(name, option, help)                                \
-	{                                                         \
-		name, BOOL, option, help, NULL, NULL, 0, 0, false \
-	}
-#define P_TOKEN(name, must, help)                                                                 \
+#define P_REV(name, option, help)                                                                 \
 	{                                                                                         \
-		name, TEXT, NULL, help, "^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$", NULL, 0, 40, must \
+		name, KL_MCP_TEXT, option, help, "^[A-Za-z0-9_./@][A-Za-z0-9_./@^~{}+-]*$", NULL, \
+			0, 250, false                                                             \
+	}
+#define P_BOOL(name, option, help)                                       \
+	{                                                                \
+		name, KL_MCP_BOOL, option, help, NULL, NULL, 0, 0, false \
+	}
+#define P_TOKEN(name, must, help)                                                               \
+	{                                                                                       \
+		name, KL_MCP_TEXT, NULL, help, "^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$", NULL, 0, \
+			40, must                                                                \
 	}
 
 /* --- the tools ---------------------------------------------------------------- */
@@ -75,8 +61,8 @@ static const struct kl_mcp_param gate_params[] = {
 	       "Compile, audit and check the small shapes only: quick, but not a full verdict"),
 	P_BOOL("profile", "profile", "Time it as well (default true)"),
 	P_BOOL("fresh", "fresh", "Judge again even if there is a cached verdict"),
-	{ "require", WORD, "require", "Also require this speed against the parent commit", NULL,
-	  "fast|not-slower", 0, 0, false },
+	{ "require", KL_MCP_WORD, "require", "Also require this speed against the parent commit",
+	  NULL, "fast|not-slower", 0, 0, false },
 	LIST_END
 };
 
@@ -89,17 +75,17 @@ static const struct kl_mcp_param retrieve_params[] = {
 	P_BOOL("explain", "explain",
 		"Include every score and condition, and which cards were dropped and why"),
 	P_BOOL("repair", "repair", "Keep cards whose effect is already present"),
-	{ "limit", INT, "limit", "At most this many cards", NULL, NULL, 1, 100, false },
-	{ "status", WORDS, "status", "Cards of which status (default: admitted and provisional)", NULL,
+	{ "limit", KL_MCP_INT, "limit", "At most this many cards", NULL, NULL, 1, 100, false },
+	{ "status", KL_MCP_WORDS, "status", "Cards of which status (default: admitted and provisional)", NULL,
 	  "admitted|provisional|hypothesis", 0, 0, false },
-	{ "platform", TEXT, "platform", "For another platform, like cuda/sm_90",
+	{ "platform", KL_MCP_TEXT, "platform", "For another platform, like cuda/sm_90",
 	  "^[a-z0-9][a-z0-9_/.-]*$", NULL, 0, 64, false },
 	LIST_END
 };
 /* clang-format on */
 
 static const char *const card_argv[] = { "skills", "show", "--json", NULL };
-static const struct kl_mcp_param card_params[] = { { "card", TEXT, NULL,
+static const struct kl_mcp_param card_params[] = { { "card", KL_MCP_TEXT, NULL,
 						     "Its id, or a unique prefix of it",
 						     "^[a-z0-9][a-z0-9._-]*$", NULL, 0, 128, true },
 						   LIST_END };
@@ -109,7 +95,7 @@ static const struct kl_mcp_param log_params[] = { P_LINEAGE, LIST_END };
 
 static const char *const show_argv[] = { "show", NULL };
 static const struct kl_mcp_param show_params[] = {
-	{ "step", TEXT, NULL, "A number, K_3, K* (the expert), or a commit of the lineage",
+	{ "step", KL_MCP_TEXT, NULL, "A number, K_3, K* (the expert), or a commit of the lineage",
 	  "^((K_)?[0-9]{1,4}|K[*]|[0-9a-f]{7,40})$", NULL, 0, 40, true },
 	P_LINEAGE,
 	P_BOOL("diff", "diff", "Include the edit itself (default true)"),
@@ -128,9 +114,10 @@ static const char *const start_argv[] = { "deopt", "--json", "--rewriter=stepwis
 static const struct kl_mcp_param start_params[] = {
 	P_WORKLOAD(NULL),
 	P_REV("expert", "expert", "The commit to walk back from (default: HEAD)"),
-	{ "name", TEXT, "name", "Name of the lineage (default: of platform and expert)",
+	{ "name", KL_MCP_TEXT, "name", "Name of the lineage (default: of platform and expert)",
 	  "^" SLUG "$", NULL, 0, 64, false },
-	{ "steps", INT, "steps", "End after this many accepted steps", NULL, NULL, 1, 1000, false },
+	{ "steps", KL_MCP_INT, "steps", "End after this many accepted steps", NULL, NULL, 1, 1000,
+	  false },
 	LIST_END
 };
 
@@ -141,13 +128,13 @@ static const struct kl_mcp_param step_params[] = {
 		"What the edit does, in a word or two: devectorize, untile, depipeline"),
 	P_TOKEN("mechanism", false,
 		"The mechanism it removes, if it is one of templates/mechanisms.yaml"),
-	{ "locus", TEXT, NULL, "Where: path, path:function or path:function:lines",
+	{ "locus", KL_MCP_TEXT, NULL, "Where: path, path:function or path:function:lines",
 	  "^[A-Za-z0-9._+/:<>,~-]+$", NULL, 0, 512, true },
-	{ "why", TEXT, NULL, "Why this makes the kernel simpler, in one line", "^[^\t\n\r]+$", NULL, 0, 2000,
+	{ "why", KL_MCP_TEXT, NULL, "Why this makes the kernel simpler, in one line", "^[^\t\n\r]+$", NULL, 0, 2000,
 	  true },
-	{ "traits", TRAITS, NULL, "Traits of the new state, such as {\"tiled\": \"no\"}", NULL, NULL, 0, 0,
+	{ "traits", KL_MCP_TRAITS, NULL, "Traits of the new state, such as {\"tiled\": \"no\"}", NULL, NULL, 0, 0,
 	  false },
-	{ "edits", EDITS, NULL,
+	{ "edits", KL_MCP_EDITS, NULL,
 	  "The edits, applied to the current state in this order. Each names a source of "
 	  "the contract (path, relative to the contract's directory) and has either text "
 	  "only (the whole file), function and text (that function's new definition), or "
@@ -159,7 +146,7 @@ static const struct kl_mcp_param step_params[] = {
 
 static const char *const end_argv[] = { "deopt", "--json", NULL };
 static const struct kl_mcp_param end_params[] = {
-	{ "keep", BOOL, NULL,
+	{ "keep", KL_MCP_BOOL, NULL,
 	  "true: the accepted steps become a lineage; false: the walk is discarded", NULL, NULL, 0,
 	  0, true },
 	LIST_END
@@ -173,9 +160,9 @@ static const struct kl_mcp_param materialize_params[] = {
 	P_REV("root", "root",
 	      "Start from this commit (default: HEAD), from the oracle as a kernel "
 	      "(`baseline`), or from the branch's tip (`best`)"),
-	{ "name", TEXT, "name", "Name of the branch (default: of platform and root)", "^" SLUG "$",
-	  NULL, 0, 64, false },
-	{ "status", WORDS, "status", "Cards of which status (default: admitted)", NULL,
+	{ "name", KL_MCP_TEXT, "name", "Name of the branch (default: of platform and root)",
+	  "^" SLUG "$", NULL, 0, 64, false },
+	{ "status", KL_MCP_WORDS, "status", "Cards of which status (default: admitted)", NULL,
 	  "admitted|provisional|hypothesis", 0, 0, false },
 	P_BOOL("one", "one",
 	       "Stop after judging one change; the answer's `stopped` tells whether there "
@@ -191,13 +178,13 @@ static const char *const edited_argv[] = { "step", "--json", NULL };
 /* clang-format off */
 static const struct kl_mcp_param edited_params[] = {
 	P_WORKLOAD("workload"),
-	{ "card", TEXT, "card", "The card that the edit applies, by id; without it the step is free",
+	{ "card", KL_MCP_TEXT, "card", "The card that the edit applies, by id; without it the step is free",
 	  "^[a-z0-9][a-z0-9._-]*$", NULL, 0, 128, false },
-	{ "message", TEXT, "message", "The commit's message: a subject line, then more if needed",
+	{ "message", KL_MCP_TEXT, "message", "The commit's message: a subject line, then more if needed",
 	  "^[^\t\r]+$", NULL, 0, 4000, false },
-	{ "action", TEXT, "action", "What the edit does, in a word or two: vectorize, tile",
+	{ "action", KL_MCP_TEXT, "action", "What the edit does, in a word or two: vectorize, tile",
 	  "^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$", NULL, 0, 40, false },
-	{ "require", WORD, "require", "Commit only if the kernel has this speed against HEAD", NULL,
+	{ "require", KL_MCP_WORD, "require", "Commit only if the kernel has this speed against HEAD", NULL,
 	  "fast|not-slower", 0, 0, false },
 	P_BOOL("allow_slow", "allow-slow", "Commit a correct kernel even if it is slower"),
 	LIST_END
@@ -352,29 +339,29 @@ static json_t *schema_of(const struct kl_mcp_param *param)
 	json_t *value = NULL;
 
 	switch (param->kind) {
-	case TEXT:
+	case KL_MCP_TEXT:
 		value = type_schema("string");
 		kl_json_set_str(value, "pattern", param->pattern);
 		kl_json_set_int(value, "maxLength", param->max);
 		break;
-	case WORD:
+	case KL_MCP_WORD:
 		value = word_schema(param);
 		break;
-	case WORDS:
+	case KL_MCP_WORDS:
 		value = array_of(word_schema(param), 1, 0);
 		break;
-	case BOOL:
+	case KL_MCP_BOOL:
 		value = type_schema("boolean");
 		break;
-	case INT:
+	case KL_MCP_INT:
 		value = type_schema("integer");
 		kl_json_set_int(value, "minimum", param->min);
 		kl_json_set_int(value, "maximum", param->max);
 		break;
-	case EDITS:
+	case KL_MCP_EDITS:
 		value = array_of(edit_schema(), param->min, param->max);
 		break;
-	case TRAITS:
+	case KL_MCP_TRAITS:
 		value = trait_schema();
 		break;
 	}
@@ -450,157 +437,4 @@ json_t *kl_mcp_tool_list(int wants, bool read_only)
 		json_array_append_new(list, value);
 	}
 	return list;
-}
-
-/* --- arguments of a call --------------------------------------------------------- */
-
-static int wrong_type(const struct kl_mcp_param *param, const char *type)
-{
-	return kl_error(KL_EINVALID, "'%s' is not %s", param->name, type);
-}
-
-static bool is_among(const char *word, const char *words)
-{
-	size_t n = strlen(word);
-
-	for (const char *at = words; n && (at = strstr(at, word)); at++)
-		if ((at == words || at[-1] == '|') && (!at[n] || at[n] == '|'))
-			return true;
-	return false;
-}
-
-static int check_text(const struct kl_mcp_param *param, const json_t *value)
-{
-	const char *text = json_string_value(value);
-	regex_t re;
-	bool ok;
-
-	if (!text)
-		return wrong_type(param, "a string");
-	if (strlen(text) > (size_t)param->max)
-		return kl_error(KL_EINVALID, "'%s' is longer than %lld bytes", param->name,
-				(long long)param->max);
-	if (regcomp(&re, param->pattern, REG_EXTENDED | REG_NOSUB))
-		KL_BUG("invalid pattern of '%s'", param->name);
-	ok = !regexec(&re, text, 0, NULL, 0);
-	regfree(&re);
-	return ok ? 0 :
-		    kl_error(KL_EINVALID, "'%s' does not match %s", param->name, param->pattern);
-}
-
-static int check_words(const struct kl_mcp_param *param, const json_t *value)
-{
-	size_t i;
-	json_t *word;
-
-	if (!json_array_size(value) || json_array_size(value) > 16)
-		return wrong_type(param, "a list of words");
-	json_array_foreach(value, i, word)
-		if (!is_among(json_is_string(word) ? json_string_value(word) : "", param->words))
-			return kl_error(KL_EINVALID, "'%s' must be a list of these: %s",
-					param->name, param->words);
-	return 0;
-}
-
-static int check_value(const struct kl_mcp_param *param, const json_t *value)
-{
-	switch (param->kind) {
-	case TEXT:
-		return check_text(param, value);
-	case WORD:
-		if (!is_among(json_is_string(value) ? json_string_value(value) : "", param->words))
-			return kl_error(KL_EINVALID, "'%s' must be one of these: %s", param->name,
-					param->words);
-		return 0;
-	case WORDS:
-		return check_words(param, value);
-	case BOOL:
-		return json_is_boolean(value) ? 0 : wrong_type(param, "true or false");
-	case INT:
-		if (json_is_integer(value) && json_integer_value(value) >= param->min &&
-		    json_integer_value(value) <= param->max)
-			return 0;
-		return kl_error(KL_EINVALID, "'%s' is not an integer from %lld to %lld",
-				param->name, (long long)param->min, (long long)param->max);
-	case EDITS:
-		return json_is_array(value) ? 0 : wrong_type(param, "a list of edits");
-	case TRAITS:
-		return json_is_object(value) ? 0 : wrong_type(param, "an object");
-	}
-	return 0;
-}
-
-static const struct kl_mcp_param *find_param(const struct kl_mcp_tool *tool, const char *name)
-{
-	for (const struct kl_mcp_param *param = tool->param; param->name; param++)
-		if (!strcmp(param->name, name))
-			return param;
-	return NULL;
-}
-
-static int check_args(const struct kl_mcp_tool *tool, const json_t *args)
-{
-	const char *key;
-	json_t *value;
-
-	json_object_foreach((json_t *)args, key, value) {
-		const struct kl_mcp_param *param = find_param(tool, key);
-		int err = param ? check_value(param, value) :
-				  kl_error(KL_EINVALID, "%s does not take an argument '%.60s'",
-					   tool->name, key);
-
-		if (err < 0)
-			return err;
-	}
-	for (const struct kl_mcp_param *param = tool->param; param->name; param++)
-		if (param->required && !json_object_get(args, param->name))
-			return kl_error(KL_EINVALID, "'%s' is missing", param->name);
-	return 0;
-}
-
-static void push_option(struct kl_strvec *argv, const struct kl_mcp_param *param,
-			const json_t *value)
-{
-	size_t i;
-	json_t *word;
-	KL_AUTO(kl_buf_release) struct kl_buf buf = KL_BUF_INIT;
-
-	switch (param->kind) {
-	case BOOL:
-		kl_strvec_pushf(argv, "--%s%s", json_is_true(value) ? "" : "no-", param->option);
-		return;
-	case INT:
-		kl_strvec_pushf(argv, "--%s=%lld", param->option,
-				(long long)json_integer_value(value));
-		return;
-	case WORDS:
-		json_array_foreach(value, i, word)
-			kl_buf_addf(&buf, "%s%s", i ? "," : "", json_string_value(word));
-		kl_strvec_pushf(argv, "--%s=%s", param->option, buf.ptr);
-		return;
-	default:
-		kl_strvec_pushf(argv, "--%s=%s", param->option, json_string_value(value));
-	}
-}
-
-int kl_mcp_tool_argv(struct kl_strvec *argv, const struct kl_mcp_tool *tool, const json_t *args,
-		     bool read_only)
-{
-	int err = check_args(tool, args);
-
-	if (err < 0)
-		return err;
-	kl_strvec_pushv(argv, tool->argv);
-	for (const struct kl_mcp_param *param = tool->param; param->name; param++)
-		if (param->option && json_object_get(args, param->name))
-			push_option(argv, param, json_object_get(args, param->name));
-	if (tool->more)
-		tool->more(argv, args, read_only);
-	if (tool->flags & KL_MCP_DOCUMENT)
-		return 0;
-	kl_strvec_push(argv, "--");
-	for (const struct kl_mcp_param *param = tool->param; param->name; param++)
-		if (!param->option && json_is_string(json_object_get(args, param->name)))
-			kl_strvec_push(argv, json_string_value(json_object_get(args, param->name)));
-	return 0;
 }
