@@ -27,6 +27,11 @@ struct kl_lift_group {
 	bool wins; /* at least one transition is fast */
 };
 
+struct kl_lift_groups {
+	struct kl_lift_group *v;
+	size_t n, alloc;
+};
+
 struct kl_lifter {
 	const struct kl_transitions *t;
 	struct kl_mechanisms mechanisms;
@@ -45,6 +50,13 @@ enum kl_speed kl_lift_speed_of(const struct kl_transition *transition);
 int64_t kl_lift_ratio_of(const struct kl_transition *transition);
 /** Check that the step was re-derived in isolation, and that the gate confirmed the result. */
 bool kl_lift_is_verified(const struct kl_transition *transition);
+
+/**
+ * Group the steps by mechanism, action and whether they change only the launch plan, sorted by name.
+ * A step from which no card may be made is left out, with a note of the reason.
+ */
+void kl_lift_groups_make(struct kl_lift_groups *out, struct kl_lifter *lifter);
+void kl_lift_groups_release(struct kl_lift_groups *groups);
 
 /** Fill a new card's intent, mechanism, action, anchor, provided facts and prior facts. */
 void kl_lift_word(struct kl_card *card, const struct kl_lifter *lifter,
