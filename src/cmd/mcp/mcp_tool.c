@@ -130,10 +130,10 @@ static const struct kl_mcp_param step_params[] = {
 		"The mechanism it removes, if it is one of templates/mechanisms.yaml"),
 	{ "locus", KL_MCP_TEXT, NULL, "Where: path, path:function or path:function:lines",
 	  "^[A-Za-z0-9._+/:<>,~-]+$", NULL, 0, 512, true },
-	{ "why", KL_MCP_TEXT, NULL, "Why this makes the kernel simpler, in one line", "^[^\t\n\r]+$", NULL, 0, 2000,
-	  true },
-	{ "traits", KL_MCP_TRAITS, NULL, "Traits of the new state, such as {\"tiled\": \"no\"}", NULL, NULL, 0, 0,
-	  false },
+	{ "why", KL_MCP_TEXT, NULL, "Why this makes the kernel simpler, in one line",
+	  "^[^\t\n\r]+$", NULL, 0, 2000, true },
+	{ "traits", KL_MCP_TRAITS, NULL, "Traits of the new state, such as {\"tiled\": \"no\"}",
+	  NULL, NULL, 0, 0, false },
 	{ "edits", KL_MCP_EDITS, NULL,
 	  "The edits, applied to the current state in this order. Each names a source of "
 	  "the contract (path, relative to the contract's directory) and has either text "
