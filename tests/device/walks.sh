@@ -43,9 +43,16 @@ refused () {
 # compare <template>: what was found, beside what is shipped
 compare () {
 	git klineage log && refused
-	test -d "$top/skills/lineages/$1" || return 0
+	shipped=
+	for place in lineages held-out; do
+		test ! -d "$top/skills/$place/$1" || shipped=$top/skills/$place/$1
+	done
+	test "$shipped" || {
+		echo "$1: no lineage is shipped, so nothing is compared"
+		return 0
+	}
 	found >"$dir/have"
-	git init -q "$dir/$1-shipped" && cd "$dir/$1-shipped" && git klineage import "$top/skills/lineages/$1" >/dev/null &&
+	git init -q "$dir/$1-shipped" && cd "$dir/$1-shipped" && git klineage import "$shipped" >/dev/null &&
 		found >"$dir/want" || die "the shipped lineage of '$1' cannot be read"
 	diff "$dir/want" "$dir/have" || missing "$1: other steps or other refused attempts than the shipped lineage has"
 }
