@@ -13,6 +13,7 @@
 #include "rewrite/prompt.h"
 #include "rewrite/reply/envelope.h"
 #include "search/table/player.h"
+#include "search/ticket.h"
 
 /* Of a reply, at most this many bytes are shown to the next role. */
 #define MOST_ADVICE ((size_t)32 << 10)
@@ -72,12 +73,9 @@ static int add_kernel(struct kl_buf *out, const char *as, const struct kl_cell *
 {
 	KL_AUTO(kl_surface_freep) struct kl_surface *surface = NULL;
 	KL_AUTO(kl_freep) char *sources = NULL;
-	git_oid tree;
-	int err;
+	int err = kl_ticket_kernel(&surface, cell, link->seen.ticket);
 
-	if ((err = kl_repo_tree_of(&tree, cell->opts->repo, &link->commit)) < 0 ||
-	    (err = kl_surface_from_tree(&surface, cell->opts->repo, &tree,
-					cell->opts->root->place)) < 0)
+	if (err < 0)
 		return err;
 	sources = kl_prompt_sources(surface, false);
 	kl_buf_addf(out, "%s, ", as);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/fs.h"
 #include "search/table/table.h"
+#include "text/schema.h"
 
 #define MOST_LINEAGES 64
 #define MOST_CONSTANTS 16
@@ -49,9 +50,8 @@ static int read_text(char **out, const json_t *json, const char *key)
 
 	if (err < 0)
 		return err;
-	for (const char *at = text; *at; at++)
-		if ((unsigned char)*at < ' ' || *at == 127)
-			return kl_error(KL_EINVALID, "'%s' has a control character", key);
+	if (!kl_string_is_line(text))
+		return kl_error(KL_EINVALID, "'%s' has a control character", key);
 	if (strlen(text) > 400)
 		return kl_error(KL_EINVALID, "'%s' is too long", key);
 	*out = kl_strdup(text);
