@@ -92,6 +92,11 @@ int kl_view_find(size_t *out, const struct kl_view *view, struct kl_repo *repo, 
  */
 char *kl_view_mechanism(const struct kl_view_step *step);
 /**
+ * Return the short name of a step, for figures: the label that a person gave, else the mechanism,
+ * else the action of the backward step; "?" if there is none. It lives as long as the step.
+ */
+const char *kl_view_step_name(const struct kl_view_step *step);
+/**
  * Return a JSON object with the members of step `i` that all commands print: number, commit,
  * action, mechanism, derivation, and how the mechanism was named: confidence, evidence, claimed,
  * label, labeller.

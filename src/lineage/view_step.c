@@ -28,6 +28,14 @@ char *kl_view_mechanism(const struct kl_view_step *step)
 	return claimed && *claimed ? kl_asprintf("(%s: contradicted)", claimed) : kl_strdup("-");
 }
 
+const char *kl_view_step_name(const struct kl_view_step *step)
+{
+	return step->label          ? step->label :
+	       step->step.mechanism ? step->step.mechanism :
+	       step->step.action    ? step->step.action :
+				      "?";
+}
+
 /* Return the evidence of "0.80 (evidence)", or NULL if there is none. The caller frees it. */
 static char *evidence_of(const struct kl_step *step)
 {

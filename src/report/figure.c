@@ -47,11 +47,7 @@ static double state_at(const struct field *field, size_t i)
 
 static const char *step_name(const struct kl_view_step *step, size_t i)
 {
-	if (!i)
-		return "(simplest)";
-	return step->step.mechanism ? step->step.mechanism :
-	       step->step.action    ? step->step.action :
-				      "?";
+	return i ? kl_view_step_name(step) : "(simplest)";
 }
 
 static void label_states(struct kl_drawing *out, const struct field *field,

@@ -41,7 +41,7 @@ void kl_figure_csv(struct kl_buf *out, const struct kl_report_content *content)
 
 		kl_oid_hex(hex, &step->commit);
 		kl_buf_addf(out, "K_%zu,%s", i, hex);
-		add_field(out, step->step.mechanism);
+		add_field(out, step->label ? step->label : step->step.mechanism);
 		add_field(out, step->step.locus);
 		kl_buf_addf(out, step->ns > 0 ? ",%lld" : ",", (long long)step->ns);
 		add_ratio(out, &step->prev);
