@@ -15,6 +15,7 @@
 #include "contract/surface.h"
 #include "lineage/view.h"
 #include "repo/blame.h"
+#include "report/content.h"
 #include "text/json.h"
 
 static const char synopsis[] = "blame [<options>] <file>";
@@ -254,23 +255,6 @@ static int blame_subject(struct subject *subject, struct kl_repo *repo)
 
 /* --- the cards of each step ------------------------------------------------------------- */
 
-static bool is_evidence(const struct kl_card *card, const struct kl_view *view, size_t step)
-{
-	KL_AUTO(kl_freep) char *lineage = kl_asprintf("%s/%s", view->workload, view->name);
-	char hex[KL_OID_HEX];
-
-	kl_oid_hex(hex, &view->step[step].commit);
-	for (size_t i = 0; i < card->evidence.n; i++) {
-		const struct kl_card_evidence *evidence = &card->evidence.v[i];
-
-		if ((evidence->after && !strcmp(evidence->after, hex)) ||
-		    (evidence->lineage && !strcmp(evidence->lineage, lineage) &&
-		     evidence->step == (int64_t)step))
-			return true;
-	}
-	return false;
-}
-
 /*
  * Load the cards learned from this lineage. Skip cards that cannot be read, because fsck reports
  * them.
@@ -289,7 +273,7 @@ static int load_cards(struct subject *subject, struct kl_repo *repo)
 			continue;
 		}
 		for (size_t k = 1; k < subject->view.n && !any; k++)
-			any = is_evidence(card, &subject->view, k);
+			any = kl_report_is_evidence(card, &subject->view, k);
 		if (!any)
 			continue;
 		KL_GROW(subject->card, subject->ncard + 1, subject->alloc);
@@ -305,19 +289,11 @@ static void format_effect(char out[32], const struct kl_ratio *ratio)
 	snprintf(out, 32, ratio->ppm > 0 ? "%.2fx" : "", (double)ratio->ppm / 1e6);
 }
 
-/*
- * Return the mechanism that a step adds; if none is recorded, the action of the backward step that
- * undid the step.
- */
 static const char *describe_subject(const struct subject *subject, size_t k)
 {
-	const struct kl_step *step = k == OUTSIDE ? NULL : &subject->view.step[k].step;
-
-	return !step           ? "(not in it)" :
-	       !k              ? "(simplest)" :
-	       step->mechanism ? step->mechanism :
-	       step->action    ? step->action :
-				 "?";
+	return k == OUTSIDE ? "(not in it)" :
+	       !k           ? "(simplest)" :
+			      kl_view_step_name(&subject->view.step[k]);
 }
 
 static void print_lines(const struct subject *subject, const struct kl_term *term)
@@ -389,7 +365,7 @@ static void print_steps(const struct subject *subject, const struct kl_term *ter
 			       (double)step->prev.hi / 1e6, k - 1);
 		kl_out_words("        gained", &step->gained);
 		for (size_t i = 0; i < subject->ncard; i++)
-			if (is_evidence(subject->card[i], &subject->view, k))
+			if (kl_report_is_evidence(subject->card[i], &subject->view, k))
 				print_card(subject->card[i]);
 	}
 }
@@ -414,7 +390,7 @@ static json_t *cards_json(const struct subject *subject, size_t step)
 	for (size_t i = 0; i < subject->ncard; i++) {
 		json_t *object;
 
-		if (!is_evidence(subject->card[i], &subject->view, step))
+		if (!kl_report_is_evidence(subject->card[i], &subject->view, step))
 			continue;
 		object = json_object();
 		kl_json_set_str(object, "id", subject->card[i]->id);

@@ -20,14 +20,13 @@ static size_t state_of(const struct kl_view *view, const git_oid *commit)
 /* The class of a ground, by what the state gained against the one before it. */
 static const char *ground_of(const struct kl_view *view, size_t i)
 {
-	int64_t ppm = i && i < view->n ? view->step[i].prev.ppm : 0;
+	const struct kl_view_step *step = i && i < view->n ? &view->step[i] : NULL;
 
-	return ppm <= 0      ? "" :
-	       ppm < 980000  ? "glost" :
-	       ppm < 1020000 ? "" :
-	       ppm < 1100000 ? "g1" :
-	       ppm < 1500000 ? "g2" :
-			       "g3";
+	if (!step || (step->speed != KL_SPEED_FAST && step->speed != KL_SPEED_SLOW))
+		return "";
+	if (step->speed == KL_SPEED_SLOW)
+		return "glost";
+	return step->prev.ppm < 1100000 ? "g1" : step->prev.ppm < 1500000 ? "g2" : "g3";
 }
 
 /* Write the state that brought a block of lines: "K_8 wgmma 1.50×". */
@@ -42,10 +41,7 @@ static void add_origin(struct kl_buf *out, const struct kl_report_content *conte
 	kl_buf_adds(out, "<a href=\"#");
 	kl_html_addf(out, "%s/K_%zu", content->id, i);
 	kl_buf_addf(out, "\">K_%zu</a> ", i);
-	kl_html_add(out, !i                   ? "(simplest)" :
-			 step->step.mechanism ? step->step.mechanism :
-			 step->step.action    ? step->step.action :
-						"");
+	kl_html_add(out, i ? kl_view_step_name(step) : "(simplest)");
 	if (step->prev.ppm <= 0)
 		return;
 	kl_view_factor(factor, (double)step->prev.ppm / 1e6);

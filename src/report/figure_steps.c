@@ -10,8 +10,7 @@
 #include "report/figure.h"
 
 #define MAX_STEPS 400
-#define ROW 22      /* height of a step, in pixels */
-#define NOISE 20000 /* differences up to 2 % are written without "slower" */
+#define ROW 22 /* height of a step, in pixels */
 
 /* --- speed against the previous state ------------------------------------------------------ */
 
@@ -55,14 +54,12 @@ static void draw_step(struct kl_drawing *out, const struct kl_view_step *step, s
 		      const struct kl_axis *axis)
 {
 	const struct kl_ratio *ratio = &step->prev;
-	const char *name = step->step.mechanism ? step->step.mechanism :
-			   step->step.action    ? step->step.action :
-						  "?";
 	double y = 22 + ROW * (double)(i - 1) + 10, one = kl_axis_position(axis, 1),
 	       to = kl_axis_position(axis, (double)ratio->ppm / 1e6);
 	bool slower = ratio->ppm < 1000000;
 	KL_AUTO(kl_freep)
-	char *label = kl_asprintf("K_%zu %.*s", i, out->width < KL_FIGURE_NARROW ? 15 : 24, name);
+	char *label = kl_asprintf("K_%zu %.*s", i, out->width < KL_FIGURE_NARROW ? 15 : 24,
+				  kl_view_step_name(step));
 	char factor[24];
 	KL_AUTO(kl_freep) char *words = NULL;
 
@@ -70,7 +67,7 @@ static void draw_step(struct kl_drawing *out, const struct kl_view_step *step, s
 	if (ratio->ppm <= 0)
 		return;
 	kl_view_factor(factor, (double)ratio->ppm / 1e6);
-	words = kl_asprintf("%s×%s", factor, ratio->ppm < 1000000 - NOISE ? " slower" : "");
+	words = kl_asprintf("%s×%s", factor, step->speed == KL_SPEED_SLOW ? " slower" : "");
 	kl_draw_box(out, slower ? KL_PEN_SLOWER : KL_PEN_FASTER, fmin(one, to), y - 2,
 		    fmax(fabs(to - one), 1), 12, NULL);
 	if (ratio->lo > 0)
