@@ -5,7 +5,6 @@
 
 #include "base/prefix.h"
 #include "retrieve/retrieve.h"
-#include "rewrite/transform/transform_surface.h"
 
 static void case_of(struct kl_case *out, const struct kl_target *target, const char *op)
 {
@@ -36,16 +35,6 @@ static bool is_general(const struct kl_target *target, const struct kl_card *car
 		if (!kl_similarity_is_related(target->tax, &first, &other))
 			return true;
 	}
-	return false;
-}
-
-static bool finds_loops(const struct kl_card *card, const struct kl_surface *surface)
-{
-	for (size_t i = 0; i < card->carriers.n; i++)
-		if (card->carriers.v[i].form == KL_CARRIER_TRANSFORM &&
-		    !strcmp(card->carriers.v[i].language, surface->contract->language->name) &&
-		    kl_transform_surface_fits(card->carriers.v[i].text, surface))
-			return true;
 	return false;
 }
 
@@ -96,7 +85,7 @@ char *kl_locus_missing(struct kl_target *target, const struct kl_card *card,
 
 	/* nothing is known of an operator that the taxonomy lacks, so it is not unrelated either */
 	if (why || kl_taxonomy_op(target->tax, target->op) < 0 || knows_operator(target, card) ||
-	    finds_loops(card, surface))
+	    kl_retrieve_fits_loop(card, surface))
 		return why;
 	if (!find_lacking(&lacks, target, card))
 		return is_general(target, card) ?

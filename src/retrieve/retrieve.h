@@ -132,6 +132,8 @@ int kl_retrieve_mark_fit(struct kl_retrieval *retrieval, const struct kl_index *
 			 const struct kl_surface *surface);
 /** Move the cards that do not fit to `dropped`. */
 void kl_retrieve_drop_unfit(struct kl_retrieval *retrieval);
+/** Return true if a transformation of the card for the language of the surface fits one of its loops. */
+bool kl_retrieve_fits_loop(const struct kl_card *card, const struct kl_surface *surface);
 /** Remove all but the first `limit` cards and the cards that these require. 0 means no limit. */
 void kl_retrieve_cut(struct kl_retrieval *retrieval, size_t limit);
 

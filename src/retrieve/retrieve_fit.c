@@ -60,13 +60,12 @@ static bool has_facts(const struct fit_query *query, const struct kl_card *card)
 	return found;
 }
 
-/* Check that a transformation of the card fits a loop in the sources. */
-static bool finds_loops(const struct fit_query *query, const struct kl_card *card)
+bool kl_retrieve_fits_loop(const struct kl_card *card, const struct kl_surface *surface)
 {
 	for (size_t i = 0; i < card->carriers.n; i++)
 		if (card->carriers.v[i].form == KL_CARRIER_TRANSFORM &&
-		    !strcmp(card->carriers.v[i].language, query->target->language) &&
-		    kl_transform_surface_fits(card->carriers.v[i].text, query->surface))
+		    !strcmp(card->carriers.v[i].language, surface->contract->language->name) &&
+		    kl_transform_surface_fits(card->carriers.v[i].text, surface))
 			return true;
 	return false;
 }
@@ -79,7 +78,7 @@ static int check_card(bool *out, const struct fit_query *query, size_t card)
 	*out = is_related(query, card);
 	if (*out || (err = kl_index_load(&whole, query->ix, query->library, card)) < 0)
 		return err;
-	*out = has_facts(query, whole) || finds_loops(query, whole);
+	*out = has_facts(query, whole) || kl_retrieve_fits_loop(whole, query->surface);
 	return 0;
 }
 
