@@ -142,7 +142,9 @@ int cmd_report(struct kl_cmd_ctx *ctx, int argc, char **argv)
 		figures.width = KL_FIGURE_COLUMN;
 	for (int i = 0; i < argc && !err; i++)
 		err = load_views(&views, ctx->repo, argv[i]);
-	if (err < 0 || (err = kl_report_html(&html, ctx->repo, views.v, views.n)) < 0)
+	if (!err && (output || !format))
+		err = kl_report_html(&html, ctx->repo, views.v, views.n);
+	if (err < 0)
 		return err;
 	for (size_t i = 0; figures.dir && i < views.n && !err; i++)
 		err = kl_report_figures(&figures, ctx->repo, &views.v[i]);

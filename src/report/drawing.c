@@ -14,7 +14,6 @@ void kl_drawing_release(struct kl_drawing *drawing)
 	}
 	free(drawing->v);
 	free(drawing->title);
-	free(drawing->description);
 	*drawing = (struct kl_drawing){ 0 };
 }
 
@@ -50,7 +49,7 @@ void kl_draw_text(struct kl_drawing *drawing, enum kl_anchor anchor, int degrees
 }
 
 void kl_draw_box(struct kl_drawing *drawing, enum kl_pen pen, double x, double y, double width,
-		 double height, const char *description)
+		 double height)
 {
 	struct kl_shape *shape = add_shape(drawing, KL_SHAPE_BOX, pen);
 
@@ -58,7 +57,6 @@ void kl_draw_box(struct kl_drawing *drawing, enum kl_pen pen, double x, double y
 	shape->y = y;
 	shape->x2 = width;
 	shape->y2 = height;
-	shape->text = description ? kl_strdup(description) : NULL;
 }
 
 void kl_draw_mark(struct kl_drawing *drawing, enum kl_pen pen, enum kl_mark mark, double x,

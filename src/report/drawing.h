@@ -49,13 +49,13 @@ struct kl_shape {
 	double x, y, x2, y2; /* of a box, x2 and y2 are its width and height */
 	double *point;       /* of a path: its corners, x and y in turn; owned */
 	size_t npoint, alloc;
-	char *text; /* of a text: the text; of a box or mark: its description, or NULL; owned */
+	char *text; /* of a text: the text; of a mark: its description, or NULL; owned */
 	char *link; /* of a mark: where it leads to, such as "#n-K_3", or NULL; owned */
 };
 
 struct kl_drawing {
 	int width, height;
-	char *title, *description; /* owned */
+	char *title; /* owned */
 	struct kl_shape *v;
 	size_t n, alloc;
 };
@@ -67,7 +67,7 @@ void kl_draw_line(struct kl_drawing *drawing, enum kl_pen pen, double x, double 
 void kl_draw_text(struct kl_drawing *drawing, enum kl_anchor anchor, int degrees, double x,
 		  double y, const char *text);
 void kl_draw_box(struct kl_drawing *drawing, enum kl_pen pen, double x, double y, double width,
-		 double height, const char *description);
+		 double height);
 void kl_draw_mark(struct kl_drawing *drawing, enum kl_pen pen, enum kl_mark mark, double x,
 		  double y, const char *description, const char *link);
 /** Begin a path; kl_draw_to() adds corners to the path that was begun last. */

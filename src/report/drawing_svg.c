@@ -153,11 +153,6 @@ void kl_drawing_svg(struct kl_buf *out, const struct kl_drawing *drawing)
 		    drawing->width, drawing->height, drawing->width, drawing->height);
 	kl_html_add(out, drawing->title ? drawing->title : "");
 	kl_buf_adds(out, "</title>");
-	if (drawing->description) {
-		kl_buf_adds(out, "<desc>");
-		kl_html_add(out, drawing->description);
-		kl_buf_adds(out, "</desc>");
-	}
 	kl_buf_addch(out, '\n');
 	for (size_t i = 0; i < drawing->n; i++)
 		add_shape(out, &drawing->v[i]);

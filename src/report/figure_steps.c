@@ -69,7 +69,7 @@ static void draw_step(struct kl_drawing *out, const struct kl_view_step *step, s
 	kl_view_factor(factor, (double)ratio->ppm / 1e6);
 	words = kl_asprintf("%s×%s", factor, step->speed == KL_SPEED_SLOW ? " slower" : "");
 	kl_draw_box(out, slower ? KL_PEN_SLOWER : KL_PEN_FASTER, fmin(one, to), y - 2,
-		    fmax(fabs(to - one), 1), 12, NULL);
+		    fmax(fabs(to - one), 1), 12);
 	if (ratio->lo > 0)
 		kl_draw_line(out, KL_PEN_SPAN, kl_axis_position(axis, (double)ratio->lo / 1e6),
 			     y + 4, kl_axis_position(axis, (double)ratio->hi / 1e6), y + 4);
